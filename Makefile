@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# The two that matter: `make run` measures this machine, `make test` runs every test. `make help` lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STEELYARD := $(BIN)/steelyard
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help run test check build golden fuzz docs clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# Probes and launcher are built and installed again when any native source is newer; Python code is used in place.
+NATIVE := $(shell find probes src/steelyard -name '*.c' -o -name '*.h') CMakeLists.txt
+$(VENV)/.built: pyproject.toml $(NATIVE)
+	@command -v cc >/dev/null || { echo "make: no C compiler found: install gcc or clang (Debian: apt-get install gcc)"; exit 69; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade "pip>=23" scikit-build-core ninja cmake
+	$(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+build: $(VENV)/.built ## set up .venv, build the probes; then the command is .venv/bin/steelyard
+
+run: build ## weigh this machine: a first session of a few minutes, ending in tables
+	$(STEELYARD) run --budget 3m
+
+test: build ## the whole test suite
+	$(BIN)/python -m pytest
+
+check: build ## formats, types and lint: seconds
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+
+clean: ## remove what was built
+	rm -rf build $(VENV)

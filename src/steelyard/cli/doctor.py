@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard doctor`: what this machine is and what disturbs measurements on it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from steelyard.cli import output
+from steelyard.measure import catalog, machine
+from steelyard.measure.audit import audit
+from steelyard.show import terminal
+
+
+def command(*, json: Annotated[bool, Parameter(negative="")] = False) -> None:
+    """Say what this machine is, what disturbs measurements, what can't be measured here and why, and what to do.
+
+    Parameters
+    ----------
+    json
+        Print the same as JSON.
+    """
+    host = machine.survey()
+    found = catalog.load(catalog.probe_folders())
+    disturbances = audit(host)
+    if json:
+        output.print_json({"machine": host, "disturbances": disturbances, "skips": found.skips})
+    else:
+        terminal.show_machine(host, disturbances, found.skips, output.console())

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard list`: what can be measured here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from steelyard.cli import output
+from steelyard.measure import catalog
+from steelyard.show import terminal
+
+
+def command(*selectors: str, json: Annotated[bool, Parameter(negative="")] = False) -> None:
+    """List the probes with their parameters, and what can't be measured here with the reason.
+
+    Parameters
+    ----------
+    selectors
+        Only probes that these select, as in ``steelyard run``.
+    json
+        Print every descriptor as JSON.
+    """
+    found = catalog.load(catalog.probe_folders())
+    if selectors:
+        names = {case.probe for case in catalog.select(found, selectors, {}, [])}
+    else:
+        names = set(found.probes)
+    descriptors = [probe.descriptor for name, probe in found.probes.items() if name in names]
+    skips = found.skips if not selectors else ()
+    if json:
+        output.print_json({"probes": descriptors, "skips": skips})
+    else:
+        terminal.show_catalog(descriptors, skips, output.console())

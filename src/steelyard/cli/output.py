@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands share: where data goes and where words for people go."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+from rich.console import Console
+
+#: Wide enough for every table where the output is no terminal.
+_FILE_WIDTH = 150
+
+
+def console() -> Console:
+    """Standard output for people; not cut to 80 columns when it goes into a file."""
+    return Console(width=None if sys.stdout.isatty() else _FILE_WIDTH, highlight=False, soft_wrap=False)
+
+
+def print_json(data: object) -> None:
+    """Print data for programs, indented."""
+    text = msgspec.json.format(msgspec.json.encode(data), indent=2)
+    sys.stdout.write(text.decode() + "\n")

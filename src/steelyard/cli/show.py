@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard show`: print a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from steelyard.cli import output
+from steelyard.judge.findings import judge
+from steelyard.keep import session as sessions
+from steelyard.show import jsonview, terminal
+
+
+def command(session: Path | None = None, *, json: Annotated[bool, Parameter(negative="")] = False) -> None:
+    """Print the results of a session as tables and curves.
+
+    Parameters
+    ----------
+    session
+        Session file; the newest one of the sessions folder when left out.
+    json
+        Print one object a case, in base units (seconds, bytes, bytes per second).
+    """
+    findings = judge(sessions.read(session or sessions.latest()))
+    if json:
+        output.print_json(jsonview.cases(findings))
+    else:
+        terminal.show(findings, output.console())

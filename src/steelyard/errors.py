@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stops a command: each error has an exit code and says what, where and what to do.
+
+A skip (could not be measured here) and a caveat (a doubt that travels with a result) are not errors; both are records.
+Exit codes 0, 1 and 2 are left to verdicts, as `check` uses them.
+"""
+
+from __future__ import annotations
+
+
+class SteelyardError(Exception):
+    """Base of all errors that end a command."""
+
+    exit_code = 70
+
+
+class UsageError(SteelyardError):
+    """The command line contradicts itself or asks for something that does not exist."""
+
+    exit_code = 64
+
+
+class SelectionError(SteelyardError):
+    """A selector, parameter or placement matches no case."""
+
+    exit_code = 65
+
+
+class SessionFileError(SteelyardError):
+    """A session file is missing, malformed, of another schema or of another plan."""
+
+    exit_code = 66
+
+
+class NothingMeasuredError(SteelyardError):
+    """Every selected case was skipped or failed: there is no result."""
+
+    exit_code = 69
+
+
+class CasesFailedError(SteelyardError):
+    """The session is complete and kept, but some of its cases failed."""
+
+    exit_code = 71
+
+
+class InstallationError(SteelyardError):
+    """Steelyard's own parts (launcher, probes, library) are missing or broken."""
+
+    exit_code = 72
+
+
+class ProtocolError(SteelyardError):
+    """A probe said something that protocol 1 does not know; the runner records it as a failed run."""
+
+    exit_code = 76

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judged session: all that a report may say. What is not in here is not shown."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from steelyard.judge import published
+from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, runs_of
+from steelyard.judge.stats.summary import subtract_overhead, summarise
+from steelyard.records import Better, Disturbance, Metric, Record, Scalar, Session, Skip, Value
+
+_CURVE_POINTS = 3
+
+
+class Net(Record, frozen=True, kw_only=True):
+    """A cost less its overhead. ``at_most``: it can't be told from zero, and only ``high`` may be said."""
+
+    baseline: str
+    median: float
+    low: float | None
+    high: float | None
+    at_most: bool
+
+
+class Mode(Record, frozen=True, kw_only=True):
+    """One of two values around which a sample gathers."""
+
+    median: float
+    share: float
+
+
+class Figure(Record, frozen=True, kw_only=True):
+    """A metric of a case over all its runs, in base units. ``low`` and ``high`` are None below six runs."""
+
+    metric: str
+    doc: str
+    unit: str
+    better: Better
+    n: int
+    median: float
+    low: float | None
+    high: float | None
+    minimum: float
+    p25: float
+    p99: float
+    net: Net | None = None
+    modes: tuple[Mode, ...] = ()
+    published: tuple[published.Published, ...] = ()
+
+
+class CaseFinding(Record, frozen=True, kw_only=True):
+    """All that may be said of one case. User and system time are per operation."""
+
+    case: str
+    probe: str
+    parameters: dict[str, Scalar]
+    placement: str
+    operation: str
+    control: bool
+    main: Figure
+    others: tuple[Figure, ...]
+    user_s: float | None
+    system_s: float | None
+    switches: float | None
+    caveats: tuple[str, ...]
+
+
+class Point(Record, frozen=True, kw_only=True):
+    """A point of a curve."""
+
+    x: int
+    median: float
+    low: float | None
+    high: float | None
+
+
+class Curve(Record, frozen=True, kw_only=True):
+    """How the main metric grows with an integer parameter, all else fixed."""
+
+    probe: str
+    metric: str
+    unit: str
+    parameter: str
+    fixed: str
+    points: tuple[Point, ...]
+
+
+class Findings(Record, frozen=True, kw_only=True):
+    """A session as it may be shown."""
+
+    path: str
+    started: str
+    seed: int
+    machine_key: str
+    machine: dict[str, str]
+    environment: dict[str, str]
+    complete: bool
+    blocks: int
+    wall_s: float | None
+    timed_share: float | None
+    cases: tuple[CaseFinding, ...]
+    curves: tuple[Curve, ...]
+    skips: tuple[Skip, ...]
+    failures: dict[str, str]
+    leftovers: dict[str, tuple[str, ...]]
+    disturbances: tuple[Disturbance, ...]
+    runs: int
+    disturbed_runs: int
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _figure(runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | None) -> Figure | None:
+    """The figure of a metric; None if it was never to be had."""
+    sample = runs.sample(metric)
+    there = sample[np.isfinite(sample)]
+    if there.size == 0:
+        return None
+    summary = summarise(there)
+    return Figure(
+        metric=metric.name,
+        doc=metric.doc,
+        unit=metric.unit,
+        better=metric.better,
+        n=summary.n,
+        median=summary.median,
+        low=_finite(summary.low),
+        high=_finite(summary.high),
+        minimum=summary.minimum,
+        p25=summary.p25,
+        p99=summary.p99,
+        net=_net(sample, *overhead) if overhead else None,
+        published=published.beside(runs.planned.case, metric.name, runs.descriptor.metrics[0].name),
+    )
+
+
+def _net(sample: FloatArray, baseline: str, overhead: FloatArray) -> Net | None:
+    if not np.isfinite(sample - overhead).any():
+        return None
+    net = subtract_overhead(sample, overhead)
+    return Net(
+        baseline=baseline,
+        median=net.median,
+        low=_finite(net.low),
+        high=_finite(net.high),
+        at_most=net.may_be_zero or net.contradicts,
+    )
+
+
+def _per_operation(runs: CaseRuns, quantity: str) -> float | None:
+    def of(value: Value) -> float | None:
+        spent = value.quantity(quantity)
+        return None if spent is None else spent / value.operations
+
+    numbers = runs.numbers(of)
+    return float(np.nanmedian(numbers)) if np.isfinite(numbers).any() else None
+
+
+def _switches(runs: CaseRuns) -> float | None:
+    """Switches of the kernel per operation; None where contexts are processes that live on, for theirs are unknown."""
+
+    def of(value: Value) -> float | None:
+        if value.user_ns is None or value.voluntary is None:
+            return None
+        return (value.voluntary + (value.involuntary or 0)) / value.operations
+
+    numbers = runs.numbers(of)
+    return float(np.nanmedian(numbers)) if np.isfinite(numbers).any() else None
+
+
+def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[str, ...]:
+    said = list(dict.fromkeys(caveat for run in runs.counted for caveat in run.caveats))
+    everything = runs_of(runs.planned.case.name, session.runs)
+    if main.low is None:
+        said.append(f"{main.n} runs: at least 6 are needed for an interval at 95 %")
+    disturbed = sum(bool(run.disturbed) for run in runs.counted)
+    if disturbed:
+        said.append(f"{disturbed} of {len(runs.counted)} runs were disturbed, also when repeated")
+    failed = sum(run.status == "failed" for run in everything)
+    if failed:
+        said.append(f"{failed} of {len(everything)} runs failed")
+    return tuple(said)
+
+
+def _case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session) -> CaseFinding | None:
+    baseline = by_name.get(runs.planned.baseline or "")
+    overhead = (baseline.planned.case.name, baseline.sample(baseline.descriptor.metrics[0])) if baseline else None
+    figures = [
+        _figure(runs, metric, overhead if number == 0 else None)
+        for number, metric in enumerate(runs.descriptor.metrics)
+    ]
+    main = figures[0]
+    if main is None:
+        return None
+    case = runs.planned.case
+    return CaseFinding(
+        case=case.name,
+        probe=case.probe,
+        parameters=case.parameters,
+        placement=case.placement,
+        operation=runs.descriptor.operation,
+        control=runs.planned.control,
+        main=main,
+        others=tuple(figure for figure in figures[1:] if figure),
+        user_s=_per_operation(runs, "user"),
+        system_s=_per_operation(runs, "system"),
+        switches=_switches(runs),
+        caveats=_caveats(runs, main, session),
+    )
+
+
+def _curves(session: Session, cases: Sequence[CaseFinding]) -> tuple[Curve, ...]:
+    groups: dict[tuple[str, str, str], list[CaseFinding]] = defaultdict(list)
+    for case in cases:
+        if case.control:
+            continue
+        for parameter in session.header.probes[case.probe].descriptor.parameters:
+            if parameter.type == "integer":
+                rest = [f"{key}={value}" for key, value in case.parameters.items() if key != parameter.name]
+                groups[case.probe, parameter.name, " ".join([*rest, f"@{case.placement}"])].append(case)
+    return tuple(
+        Curve(
+            probe=probe,
+            metric=members[0].main.metric,
+            unit=members[0].main.unit,
+            parameter=parameter,
+            fixed=fixed,
+            points=tuple(
+                Point(
+                    x=int(member.parameters[parameter]),
+                    median=member.main.median,
+                    low=member.main.low,
+                    high=member.main.high,
+                )
+                for member in sorted(members, key=lambda member: int(member.parameters[parameter]))
+            ),
+        )
+        for (probe, parameter, fixed), members in groups.items()
+        if len(members) >= _CURVE_POINTS
+    )
+
+
+def judge(session: Session) -> Findings:
+    """Everything that may be said of a session."""
+    all_runs = case_runs(session)
+    by_name = {runs.planned.case.name: runs for runs in all_runs}
+    cases = [finding for runs in all_runs if (finding := _case(runs, by_name, session))]
+    block_runs = [run for run in session.runs if run.role == "block"]
+    end = session.end
+    return Findings(
+        path=session.path,
+        started=session.header.started,
+        seed=session.header.seed,
+        machine_key=session.header.machine.key,
+        machine=session.header.machine.facts,
+        environment=session.header.machine.environment,
+        complete=end is not None,
+        blocks=end.blocks if end else max((run.block for run in block_runs), default=0),
+        wall_s=end.wall_s if end else None,
+        timed_share=end.timed_s / end.wall_s if end and end.wall_s else None,
+        cases=tuple(cases),
+        curves=_curves(session, cases),
+        skips=session.skips,
+        failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
+        leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},
+        disturbances=tuple(
+            dict.fromkeys(disturbance for audit in session.audits for disturbance in audit.disturbances)
+        ),
+        runs=len(session.runs),
+        disturbed_runs=sum(bool(run.disturbed) for run in block_runs),
+    )

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keep: session files, written once and read often."""

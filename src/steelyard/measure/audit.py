@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What disturbs measurements on this machine, before, during and after a session, with what to do about it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import psutil
+
+from steelyard.measure.machine import read
+from steelyard.records import Disturbance, Machine, Run
+
+#: Share of a run's CPUs that others may take before the run counts as disturbed and is measured again. /proc/stat counts
+#: in ticks of 10 ms, so smaller shares of a run of 0.1 s cannot be told from none.
+FOREIGN_LIMIT = 0.15
+STEAL_LIMIT = 0.05
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_USER, _NICE, _SYSTEM, _IDLE, _IOWAIT, _IRQ, _SOFTIRQ, _STEAL = range(8)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTimes:
+    """Seconds that some CPUs together were busy and were stolen by the hypervisor, since boot."""
+
+    busy_s: float
+    steal_s: float
+
+
+def cpu_times(cpus: Sequence[int]) -> CpuTimes:
+    """Read the times of these CPUs; zero where /proc/stat has none."""
+    wanted = {f"cpu{cpu}" for cpu in cpus}
+    busy = steal = 0
+    for line in (read("/proc/stat") or "").splitlines():
+        name, *numbers = line.split()
+        if name in wanted:
+            ticks = [int(number) for number in numbers[:8]]
+            busy += sum(ticks[field] for field in (_USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ))
+            steal += ticks[_STEAL]
+    return CpuTimes(busy_s=busy * _TICK_S, steal_s=steal * _TICK_S)
+
+
+def shares(before: CpuTimes, after: CpuTimes, own_s: float, wall_s: float, cpus: int) -> tuple[float, float]:
+    """Share of the CPUs' time that others used and that was stolen; at least 0, for ticks are coarse."""
+    capacity = max(wall_s * cpus, _TICK_S)
+    foreign = (after.busy_s - before.busy_s - own_s) / capacity
+    steal = (after.steal_s - before.steal_s) / capacity
+    return min(1.0, max(0.0, foreign)), min(1.0, max(0.0, steal))
+
+
+def disturbances_of_run(run: Run, *, alone: bool) -> tuple[str, ...]:
+    """Why a run counts as disturbed. ``alone``: the case has one context, so any run delay was caused by others."""
+    found = []
+    if run.foreign_share is not None and run.foreign_share > FOREIGN_LIMIT:
+        found.append(f"others used {run.foreign_share:.0%} of its CPUs")
+    if run.steal_share is not None and run.steal_share > STEAL_LIMIT:
+        found.append(f"the hypervisor stole {run.steal_share:.0%} of its CPUs")
+    delay = sum(value.run_delay_ns or 0 for value in run.values) / 1e9
+    if alone and run.timed_s and delay / run.timed_s > FOREIGN_LIMIT:
+        found.append(f"it waited for its CPU {delay / run.timed_s:.0%} of the time")
+    return tuple(found)
+
+
+def _load(_: Machine) -> Iterator[Disturbance]:
+    processes = list(psutil.process_iter(["pid", "name"]))
+    for process in processes:
+        _percent(process)
+    started = psutil.cpu_times(percpu=False)
+    time.sleep(0.5)
+    ended = psutil.cpu_times(percpu=False)
+    for process in processes:
+        percent = _percent(process)
+        if process.pid != os.getpid() and percent > 5:
+            yield Disturbance(
+                what=f"process {process.pid} ({process.info['name']}) uses {percent:.0f} % of a CPU",
+                advice="stop it while measuring, or measure at another time",
+                severity="warning",
+            )
+    stolen = (getattr(ended, "steal", 0.0) - getattr(started, "steal", 0.0)) / 0.5
+    if stolen > 0.02:
+        yield Disturbance(
+            what=f"the hypervisor takes {stolen:.0%} of a CPU",
+            advice="measure at another time or on a dedicated host; disturbed runs are measured again",
+            severity="warning",
+        )
+
+
+def _percent(process: psutil.Process) -> float:
+    try:
+        return float(process.cpu_percent(None))
+    except psutil.Error:
+        return 0.0
+
+
+def _frequency(machine: Machine) -> Iterator[Disturbance]:
+    governor = machine.environment["governor"]
+    if governor not in ("performance", "unknown"):
+        yield Disturbance(
+            what=f"the frequency governor is {governor}",
+            advice="as root: cpupower frequency-set -g performance",
+            severity="warning",
+        )
+    if governor == "unknown":
+        yield Disturbance(
+            what="the clock speed can neither be seen nor held here (no cpufreq)",
+            advice="usual in a virtual machine; blocks in random order cancel slow changes",
+            severity="note",
+        )
+    if read("/sys/devices/system/cpu/intel_pstate/no_turbo") == "0" or read("/sys/devices/system/cpu/cpufreq/boost") == "1":
+        yield Disturbance(
+            what="turbo is on: the clock speed depends on temperature and neighbours",
+            advice="switch it off while measuring if you compare machines",
+            severity="note",
+        )
+
+
+def _topology(machine: Machine) -> Iterator[Disturbance]:
+    if machine.environment["smt"] == "1":
+        yield Disturbance(
+            what="two threads share a core (SMT)",
+            advice="keep the sibling idle, or switch SMT off: echo off > /sys/devices/system/cpu/smt/control",
+            severity="note",
+        )
+    if len(machine.cpus) == 1:
+        yield Disturbance(
+            what="only one CPU may be used: placement cross is skipped and the lab disturbs the probes",
+            advice="allow a second CPU (taskset, cpuset)",
+            severity="warning",
+        )
+    if machine.facts["hypervisor"] == "yes":
+        yield Disturbance(
+            what="this is a virtual machine: neighbours disturb without leaving a trace",
+            advice="compare within one session; prefer more blocks",
+            severity="note",
+        )
+
+
+def _clock(machine: Machine) -> Iterator[Disturbance]:
+    source = machine.environment["clocksource"]
+    if source not in ("tsc", "kvm-clock", "arch_sys_counter", "unknown"):
+        yield Disturbance(
+            what=f"the clock source is {source}: reading the clock is a slow system call",
+            advice="boot with clocksource=tsc if the hardware allows it",
+            severity="warning",
+        )
+
+
+def _limits(machine: Machine) -> Iterator[Disturbance]:
+    quota = machine.environment["cgroup cpu limit"]
+    if quota not in ("unknown", "") and not quota.startswith("max"):
+        yield Disturbance(
+            what=f"a cgroup limits CPU time ({quota}): probes are stopped when it is used up",
+            advice="raise cpu.max, or measure outside the container",
+            severity="warning",
+        )
+    if machine.environment["aslr"] == "0":
+        yield Disturbance(
+            what="address space randomisation is off: all runs share one memory layout and its luck",
+            advice="as root: sysctl kernel.randomize_va_space=2",
+            severity="note",
+        )
+
+
+_CHECKS: tuple[Callable[[Machine], Iterator[Disturbance]], ...] = (_load, _frequency, _topology, _clock, _limits)
+
+
+def audit(machine: Machine) -> tuple[Disturbance, ...]:
+    """Look at the machine for half a second; warnings first."""
+    found = [disturbance for check in _CHECKS for disturbance in check(machine)]
+    return tuple(sorted(found, key=lambda disturbance: disturbance.severity != "warning"))

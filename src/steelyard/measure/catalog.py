@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be measured here: asks every probe on disk, and says why not where not."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import hashlib
+import itertools
+import os
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import steelyard
+from steelyard.errors import InstallationError, ProtocolError, SelectionError
+from steelyard.measure import protocol
+from steelyard.records import Case, CasePattern, Descriptor, Placement, ProbeFacts, Scalar, Skip
+
+_DESCRIBE_TIMEOUT_S = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A program on disk and what it says about itself."""
+
+    path: Path
+    descriptor: Descriptor
+
+    def facts(self) -> ProbeFacts:
+        """The descriptor and a digest of the program, for the session's header."""
+        return ProbeFacts(descriptor=self.descriptor, sha256=hashlib.sha256(self.path.read_bytes()).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The probes that answered, by id, and those that can't be used with the reason."""
+
+    probes: Mapping[str, Probe]
+    skips: tuple[Skip, ...]
+
+
+def native_folder() -> Path:
+    """Where the installed launcher and probes are; raises InstallationError when they are not."""
+    for package in steelyard.__path__:
+        folder = Path(package) / "_native"
+        if (folder / "launch").exists():
+            return folder
+    raise InstallationError(
+        "the launcher and the probes are not installed beside the Python package: "
+        "run `make build` in a checkout, or `pip install .` with a C compiler and cmake at hand"
+    )
+
+
+def probe_folders() -> list[Path]:
+    """Folders that are searched for probes: those of STEELYARD_PROBES (colon separated) first, then our own."""
+    extra = [Path(entry) for entry in os.environ.get("STEELYARD_PROBES", "").split(":") if entry]
+    return [*extra, native_folder() / "probes"]
+
+
+def find_programs(folders: Iterable[Path]) -> dict[str, Path]:
+    """Programs by id ``question/way``; an earlier folder hides a later one."""
+    found: dict[str, Path] = {}
+    for folder in folders:
+        if not folder.is_dir():
+            raise InstallationError(f"{folder} is no folder of probes: it should hold <question>/<way>")
+        for path in sorted(folder.glob("*/*")):
+            if path.is_file() and (os.access(path, os.X_OK) or path.suffix == ".skip"):
+                found.setdefault(f"{path.parent.name}/{path.stem}", path)
+    return found
+
+
+def describe(path: Path, name: str) -> Descriptor:
+    """Ask a probe what it is; raises ProtocolError with what is wrong."""
+    try:
+        asked = subprocess.run([path, "--describe"], capture_output=True, timeout=_DESCRIBE_TIMEOUT_S, check=False)
+    except OSError as error:
+        raise ProtocolError(f"{name} cannot be started: {error.strerror}") from error
+    except subprocess.TimeoutExpired:
+        raise ProtocolError(f"{name} --describe took longer than {_DESCRIBE_TIMEOUT_S} s") from None
+    if asked.returncode != 0:
+        _, why = protocol.describe_exit(max(asked.returncode, 0), None, asked.stderr)
+        raise ProtocolError(f"{name} --describe {why}")
+    return protocol.parse_descriptor(asked.stdout, name)
+
+
+def load(folders: Sequence[Path]) -> Catalog:
+    """Ask every probe in these folders."""
+    probes: dict[str, Probe] = {}
+    skips: list[Skip] = []
+    for name, path in find_programs(folders).items():
+        if path.suffix == ".skip":  # written by the build where a compiler was missing
+            skips.append(Skip(subject=name, reason=path.read_text().strip()))
+            continue
+        try:
+            probes[name] = Probe(path=path.resolve(), descriptor=describe(path, name))
+        except ProtocolError as error:
+            skips.append(Skip(subject=name, reason=str(error)))
+    return Catalog(probes=dict(sorted(probes.items())), skips=tuple(skips))
+
+
+def _close(word: str, words: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(words), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else "; `steelyard list` shows what there is"
+
+
+def _matching(catalog: Catalog, selector: str) -> list[CasePattern]:
+    pattern = CasePattern.parse(selector)
+    if pattern is not None and pattern.probe in catalog.probes:
+        return [pattern]
+    # A bare question ("switch") or way ("yield") is what a person types first.
+    names = [
+        name
+        for name in catalog.probes
+        if fnmatch.fnmatchcase(name, selector) or selector in name.split("/")
+    ]
+    if not names:
+        for skip in catalog.skips:
+            if fnmatch.fnmatchcase(skip.subject, selector) or selector in skip.subject.split("/"):
+                raise SelectionError(f"{skip.subject} cannot be measured here: {skip.reason}")
+        raise SelectionError(f'no probe matches "{selector}"{_close(selector, catalog.probes)}')
+    return [CasePattern(probe=name) for name in names]
+
+
+def _sweep(descriptor: Descriptor, pattern: CasePattern, given: Mapping[str, Sequence[str]]) -> Iterable[dict[str, Scalar]]:
+    axes: list[list[tuple[str, Scalar]]] = []
+    for parameter in descriptor.parameters:
+        if parameter.name in pattern.parameters:
+            texts: Sequence[str] = [pattern.parameters[parameter.name]]
+        else:
+            texts = given.get(parameter.name, [str(value) for value in parameter.sweep])
+        axes.append([(parameter.name, protocol.parse_parameter(descriptor, parameter.name, text)) for text in texts])
+    return (dict(combination) for combination in itertools.product(*axes))
+
+
+def _placements(descriptor: Descriptor, pattern: CasePattern, given: Sequence[str]) -> list[Placement]:
+    wanted = [pattern.placement] if pattern.placement else given
+    return [placement for placement in descriptor.placements if not wanted or placement in wanted]
+
+
+def select(
+    catalog: Catalog,
+    selectors: Sequence[str],
+    parameters: Mapping[str, Sequence[str]],
+    placements: Sequence[str],
+) -> list[Case]:
+    """The cases that the selectors, overridden sweeps and placements stand for, without repetition.
+
+    Without selectors: everything but the question ``null``, which is there to weigh the lab itself.
+    Raises SelectionError for a selector, parameter, value or placement that matches nothing.
+    """
+    if selectors:
+        patterns = [pattern for selector in selectors for pattern in _matching(catalog, selector)]
+    else:
+        patterns = [CasePattern(probe=name) for name in catalog.probes if not name.startswith("null/")]
+    chosen = [catalog.probes[pattern.probe].descriptor for pattern in patterns]
+    for name in parameters:
+        if not any(descriptor.parameter(name) for descriptor in chosen):
+            known = {parameter.name for descriptor in chosen for parameter in descriptor.parameters}
+            raise SelectionError(f'no selected probe has a parameter "{name}"{_close(name, known)}')
+    cases: dict[str, Case] = {}
+    for pattern, descriptor in zip(patterns, chosen, strict=True):
+        for name in pattern.parameters:
+            if descriptor.parameter(name) is None:
+                raise SelectionError(f"{descriptor.probe} has no parameter {name!r}")
+        try:
+            for combination in _sweep(descriptor, pattern, parameters):
+                for placement in _placements(descriptor, pattern, placements):
+                    case = Case(probe=descriptor.probe, parameters=combination, placement=placement)
+                    cases.setdefault(case.name, case)
+        except ValueError as error:
+            raise SelectionError(str(error)) from error
+    if not cases:
+        wanted = ", ".join(placements) or "that placement"
+        raise SelectionError(f"no selected probe can be placed as {wanted}; `steelyard list --json` shows placements")
+    return list(cases.values())
+
+
+def baseline_of(case: Case, catalog: Catalog) -> Case | None:
+    """The case that measures this case's overhead: parameters of the same name are passed on, others by default."""
+    name = catalog.probes[case.probe].descriptor.baseline
+    if name is None or name not in catalog.probes:
+        return None
+    descriptor = catalog.probes[name].descriptor
+    if case.placement not in descriptor.placements:
+        return None
+    parameters = {p.name: case.parameters.get(p.name, p.sweep[0]) for p in descriptor.parameters}
+    return Case(probe=name, parameters=parameters, placement=case.placement)

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conducts a session: pilot, sentinel, blocks, sentinel. Hands every line to whoever keeps them.
+
+Works with plan (what to run in which order), runner (does it) and audit (what disturbed it).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+from steelyard.errors import NothingMeasuredError
+from steelyard.measure import audit, plan
+from steelyard.measure.runner import Outcome, Request, Runner
+from steelyard.records import Case, Descriptor, End, Header, Line, Plan, PlannedCase, Run, Session, Skip
+
+#: Runs of the sentinel at each end of a session.
+SENTINELS = 3
+#: A disturbed run is measured again this often at most.
+_ATTEMPTS = 2
+#: A case that failed this often is not tried again: a hanging probe would eat the session.
+_FAILURES = 3
+_PILOT_VALUES = 3
+
+Append = Callable[[Line], None]
+Role = Literal["pilot", "block", "sentinel"]
+
+
+class Progress(Protocol):
+    """Told what goes on."""
+
+    def begin(self, stage: str, seconds: float, runs: int) -> None:
+        """A stage of so many runs begins that will take about so long."""
+
+    def ran(self, run: Run, seconds_left: float) -> None:
+        """A run is over and so much time is left in this stage."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What is to be conducted: the header of the session, and what was done before an interruption."""
+
+    header: Header
+    programs: Mapping[str, Path]
+    baselines: Mapping[str, Case]
+    deadline_s: float
+    before: Session | None = None
+
+
+class Conductor:
+    """One session from its pilot to its end."""
+
+    def __init__(
+        self,
+        work: Work,
+        runner: Runner,
+        append: Append,
+        progress: Progress,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._work = work
+        self._header = work.header
+        self._runner = runner
+        self._append = append
+        self._progress = progress
+        self._clock = clock
+        runs = work.before.runs if work.before else ()
+        self._spent_before_s = sum(run.wall_s for run in runs)
+        self._timed_s = sum(run.timed_s for run in runs if run.role == "block")
+        self._done = {(run.role, run.block, run.order if run.role == "sentinel" else run.case) for run in runs}
+        self._failures = Counter(run.case for run in runs if run.status == "failed")
+        self._started = clock()
+
+    def conduct(self) -> End:
+        """Run the session to its end; raises NothingMeasuredError if no case gets through the pilot."""
+        planned = self._plan()
+        if not [case for case in planned.cases if not case.control]:
+            raise NothingMeasuredError("no selected case could be measured here; the reasons are listed above")
+        self._sentinels(planned, 0)
+        blocks, reason = self._blocks(planned)
+        self._sentinels(planned, blocks + 1)
+        end = End(
+            at=time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
+            reason=reason,
+            blocks=blocks,
+            wall_s=self._elapsed(),
+            timed_s=self._timed_s,
+        )
+        self._append(end)
+        return end
+
+    def _elapsed(self) -> float:
+        return self._spent_before_s + self._clock() - self._started
+
+    # --- the pilot ----------------------------------------------------------------------------------------------------
+
+    def _plan(self) -> Plan:
+        """What the pilot of this or of the interrupted part made of the selection."""
+        before = self._work.before
+        if before and before.plan:
+            return before.plan
+        earlier = {run.case: run for run in before.runs if run.role == "pilot"} if before else {}
+        cases = self._cases()
+        target_s = self._header.target_ns / 1e9
+        self._progress.begin("pilot", len(cases) * 6 * target_s, len(cases))
+        planned = []
+        for number, (case, control) in enumerate(cases.items()):
+            run = earlier.get(case.name) or self._pilot(case, number, (len(cases) - number - 1) * 6 * target_s)
+            if run.status == "ok":
+                planned.append(self._planned(case, run, control=control))
+        result = self._fit(planned)
+        self._append(result)
+        return result
+
+    def _cases(self) -> dict[Case, bool]:
+        """Everything to be run, each case once; True for what only serves the lab or another case."""
+        cases = dict.fromkeys(self._header.selection, False)
+        for case in self._header.selection:
+            if baseline := self._work.baselines.get(case.name):
+                cases.setdefault(baseline, True)
+        for case in self._header.controls:
+            cases.setdefault(case, True)
+        return cases
+
+    def _pilot(self, case: Case, number: int, seconds_left: float) -> Run:
+        request = self._request(case, values=_PILOT_VALUES, target_ns=self._header.target_ns)
+        outcome = self._runner.run(request)
+        run = self._record(case, outcome, role="pilot", block=0, order=number, attempt=1)
+        if run.status == "skipped":
+            self._append(Skip(subject=case.name, reason=run.error or ""))
+        self._append(run)
+        self._progress.ran(run, seconds_left)
+        return run
+
+    def _planned(self, case: Case, run: Run, *, control: bool) -> PlannedCase:
+        """What the pilot's run makes of a case. Its time of searching is no overhead of the runs to come."""
+        target_s = self._header.target_ns / 1e9
+        values = plan.values_for(run.overhead_s, target_s, self._header.values)
+        baseline = self._work.baselines.get(case.name)
+        return PlannedCase(
+            case=case,
+            operations=run.operations,
+            values=values,
+            run_s=run.overhead_s + (values + 0.125) * run.timed_s / max(1, len(run.values)),
+            baseline=baseline.name if baseline else None,
+            control=control,
+        )
+
+    def _fit(self, planned: Sequence[PlannedCase]) -> Plan:
+        """Choose the number of blocks; under a budget that is too short for six of them, runs get fewer values."""
+        if self._header.blocks is not None or self._header.budget_s is None:
+            return Plan(cases=tuple(planned), blocks=self._header.blocks or plan.FEWEST_BLOCKS)
+        left_s = self._header.budget_s - self._elapsed()
+        if plan.blocks_for(left_s, planned) < plan.FEWEST_BLOCKS:
+            planned = [_with_fewest_values(case) for case in planned]
+        return Plan(cases=tuple(planned), blocks=plan.blocks_for(left_s, planned))
+
+    # --- the blocks ---------------------------------------------------------------------------------------------------
+
+    def _blocks(self, planned: Plan) -> tuple[int, Literal["blocks", "budget"]]:
+        """Run the blocks; returns how many were run and what ended them."""
+        block_s = plan.block_seconds(planned.cases)
+        budget_s = self._header.budget_s if self._header.blocks is None else None
+        self._progress.begin("blocks", block_s * planned.blocks, len(planned.cases) * planned.blocks)
+        block = 0
+        while budget_s is not None or block < planned.blocks:
+            began = self._clock()
+            # A resumed session repeats nothing, so its finished blocks pass in no time and count in full.
+            if budget_s is not None and block > 0 and self._elapsed() + block_s > budget_s:
+                return block, "budget"
+            block += 1
+            blocks_left = max(0, planned.blocks - block)
+            self._block(planned, block, blocks_left * block_s)
+            block_s = max(self._clock() - began, 0.5 * block_s)
+        return block, "blocks"
+
+    def _block(self, planned: Plan, block: int, seconds_after: float) -> None:
+        waiting = plan.order(planned.cases, block, self._header.seed)
+        left_s = plan.block_seconds(waiting)
+        again: list[tuple[int, PlannedCase]] = []
+        for order, case in enumerate(waiting):
+            left_s -= case.run_s
+            run = self._one(case, block, order, 1, left_s + seconds_after)
+            if run and run.disturbed:
+                again.append((order, case))
+        for attempt in range(2, _ATTEMPTS + 1):
+            still = [
+                (order, case)
+                for order, case in again
+                if (run := self._one(case, block, order, attempt, seconds_after)) and run.disturbed
+            ]
+            again = still
+
+    def _one(self, case: PlannedCase, block: int, order: int, attempt: int, seconds_left: float) -> Run | None:
+        """One run of a block, unless it was done before an interruption or its case failed too often."""
+        name = case.case.name
+        if (attempt == 1 and ("block", block, name) in self._done) or self._failures[name] >= _FAILURES:
+            return None
+        run = self._run(case, role="block", block=block, order=order, attempt=attempt)
+        self._timed_s += run.timed_s
+        self._failures[name] += run.status == "failed"
+        self._progress.ran(run, seconds_left)
+        return run
+
+    def _sentinels(self, planned: Plan, block: int) -> None:
+        """Run the sentinel at one end of the session."""
+        sentinel = next((case for case in planned.cases if case.case == plan.controls()[0]), None)
+        for number in range(SENTINELS if sentinel else 0):
+            if sentinel and ("sentinel", block, number) not in self._done:
+                self._run(sentinel, role="sentinel", block=block, order=number, attempt=1)
+
+    # --- one run ------------------------------------------------------------------------------------------------------
+
+    def _run(self, case: PlannedCase, *, role: Role, block: int, order: int, attempt: int) -> Run:
+        request = self._request(
+            case.case,
+            values=case.values,
+            operations=case.operations,
+            padding=plan.padding(self._header.seed, block, case.case.name, attempt),
+        )
+        run = self._record(case.case, self._runner.run(request), role, block, order, attempt, request.padding)
+        self._append(run)
+        return run
+
+    def _request(
+        self,
+        case: Case,
+        *,
+        values: int,
+        operations: int | None = None,
+        target_ns: int | None = None,
+        padding: int = 0,
+    ) -> Request:
+        return Request(
+            case=case,
+            program=self._work.programs[case.probe],
+            descriptor=self._descriptor(case),
+            values=values,
+            operations=operations,
+            target_ns=target_ns,
+            deadline_s=self._work.deadline_s,
+            padding=padding,
+        )
+
+    def _descriptor(self, case: Case) -> Descriptor:
+        return self._header.probes[case.probe].descriptor
+
+    def _record(
+        self, case: Case, outcome: Outcome, role: Role, block: int, order: int, attempt: int, padding: int = 0
+    ) -> Run:
+        transcript = outcome.transcript
+        values = transcript.values if transcript else ()
+        timed_s = sum(value.wall_ns for value in values) / 1e9
+        search_s = transcript.meta.search_ns / 1e9 if transcript else 0.0
+        run = Run(
+            case=case.name,
+            role=role,
+            block=block,
+            order=order,
+            attempt=attempt,
+            started=outcome.started,
+            wall_s=outcome.wall_s,
+            status=outcome.status,  # type: ignore[arg-type]
+            operations=transcript.meta.operations if transcript else 0,
+            values=values,
+            caveats=transcript.caveats if transcript else (),
+            error=outcome.error,
+            cpus=outcome.cpus,
+            compiler=transcript.meta.compiler if transcript else "",
+            flags=transcript.meta.flags if transcript else "",
+            overhead_s=max(0.0, outcome.wall_s - timed_s - search_s),
+            user_s=outcome.user_s,
+            system_s=outcome.system_s,
+            voluntary=outcome.voluntary,
+            involuntary=outcome.involuntary,
+            peak_rss_bytes=outcome.peak_rss_bytes,
+            foreign_share=outcome.foreign_share,
+            steal_share=outcome.steal_share,
+            padding=padding,
+            leftovers=outcome.leftovers,
+        )
+        alone = case.placement == "same" and "sched" not in self._descriptor(case).uses
+        return msgspec.structs.replace(run, disturbed=audit.disturbances_of_run(run, alone=alone))
+
+
+def _with_fewest_values(case: PlannedCase) -> PlannedCase:
+    """The same case with the fewest values that make a quartile."""
+    if case.values <= plan.FEWEST_VALUES:
+        return case
+    run_s = case.run_s * plan.FEWEST_VALUES / case.values
+    return msgspec.structs.replace(case, values=plan.FEWEST_VALUES, run_s=run_s)
+
+
+def failed_cases(runs: Iterable[Run]) -> dict[str, str]:
+    """Cases that failed at least once, with their last error."""
+    return {run.case: run.error or "" for run in runs if run.status == "failed"}

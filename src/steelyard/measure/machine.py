@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts about the host and the machine key.
+
+The key is made of what stays the same over a reboot: models, counts and sizes, never MHz, host name or kernel. What may
+change (kernel, mitigations, governor, libc …) is the environment and is recorded beside it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import hashlib
+import os
+import platform
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from steelyard.records import Machine, Placement
+
+_CPU = Path("/sys/devices/system/cpu")
+_LOCK = Path("/tmp/steelyard-machine.lock")  # noqa: S108 - one lock for all users of the machine, on purpose
+
+
+def read(path: Path | str) -> str | None:
+    """Contents of a file of /proc or /sys without white space around; None where it can't be read."""
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None
+
+
+def _cpuinfo() -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for line in (read("/proc/cpuinfo") or "").splitlines():
+        key, colon, value = line.partition(":")
+        if colon:
+            fields.setdefault(key.strip(), value.strip())
+    return fields
+
+
+def _caches() -> str:
+    """Sizes of CPU 0's caches, such as ``L1d 32K, L2 1024K``."""
+    found = []
+    for index in sorted((_CPU / "cpu0/cache").glob("index*")):
+        level, kind, size = (read(index / name) for name in ("level", "type", "size"))
+        if level and kind and size:
+            found.append(f"L{level}{kind[0].lower() if kind != 'Unified' else ''} {size}")
+    return ", ".join(found) or "unknown"
+
+
+def _facts() -> dict[str, str]:
+    info = _cpuinfo()
+    model = info.get("model name") or info.get("CPU part") or platform.processor() or "unknown"
+    family = "/".join(info.get(key, "?") for key in ("cpu family", "model", "stepping"))
+    return {
+        "architecture": platform.machine(),
+        "cpu": model,
+        "cpu family/model/stepping": family,
+        "logical cpus": str(psutil.cpu_count() or "unknown"),
+        "cores": str(psutil.cpu_count(logical=False) or "unknown"),
+        "numa nodes": str(len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or 1),
+        "caches": _caches(),
+        # In whole GiB: the kernel keeps a little more or less for itself from version to version.
+        "memory": f"{round(psutil.virtual_memory().total / 2**30)} GiB",
+        "hypervisor": "yes" if "hypervisor" in info.get("flags", "").split() else "no",
+    }
+
+
+def _mitigations() -> str:
+    folder = _CPU / "vulnerabilities"
+    if not folder.is_dir():
+        return "unknown"
+    states = {path.name: read(path) or "unknown" for path in sorted(folder.iterdir())}
+    return "; ".join(f"{name}: {state}" for name, state in states.items() if not state.startswith("Not affected"))
+
+
+def _timer_slack_ns() -> str:
+    PR_GET_TIMERSLACK = 30  # noqa: N806 - the kernel's name
+    return str(ctypes.CDLL(None).prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0))
+
+
+def _huge_pages() -> str:
+    chosen = re.search(r"\[(\w+)\]", read("/sys/kernel/mm/transparent_hugepage/enabled") or "")
+    return chosen[1] if chosen else "unknown"
+
+
+_ENVIRONMENT: dict[str, Callable[[], str | None]] = {
+    "kernel": platform.release,
+    "kernel version": platform.version,
+    "libc": lambda: " ".join(platform.libc_ver()),
+    "mitigations": _mitigations,
+    "governor": lambda: read(_CPU / "cpu0/cpufreq/scaling_governor"),
+    "clocksource": lambda: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    "smt": lambda: read(_CPU / "smt/active"),
+    "aslr": lambda: read("/proc/sys/kernel/randomize_va_space"),
+    "transparent huge pages": _huge_pages,
+    "timer slack ns": _timer_slack_ns,
+    "cgroup cpu limit": lambda: read("/sys/fs/cgroup/cpu.max"),
+    "boot id": lambda: read("/proc/sys/kernel/random/boot_id"),
+}
+
+
+def survey() -> Machine:
+    """The machine as it is now."""
+    facts = _facts()
+    digest = hashlib.sha256("\n".join(f"{key}={facts[key]}" for key in sorted(facts)).encode()).hexdigest()
+    environment = {name: ask() or "unknown" for name, ask in _ENVIRONMENT.items()}
+    return Machine(key=digest[:12], facts=facts, environment=environment, cpus=tuple(sorted(os.sched_getaffinity(0))))
+
+
+def _siblings(cpu: int) -> set[int]:
+    """The CPUs that share a core with this one, itself included."""
+    found: set[int] = set()
+    for part in (read(_CPU / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu)).split(","):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def cpus_for(placement: Placement, allowed: tuple[int, ...]) -> tuple[int, ...]:
+    """The CPUs on which a run of this placement goes; empty where the machine can't do it.
+
+    The last CPU, because CPU 0 takes most interrupts; for `cross` its partner is on another core where there is one.
+    """
+    match placement:
+        case "free":
+            return allowed
+        case "same":
+            return allowed[-1:]
+        case "cross":
+            last = allowed[-1]
+            others = [cpu for cpu in reversed(allowed) if cpu != last]
+            apart = [cpu for cpu in others if cpu not in _siblings(last)]
+            partner = (apart or others)[:1]
+            return tuple(sorted((*partner, last))) if partner else ()
+
+
+@contextmanager
+def lock(waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of this machine: one measurement at a time, whoever starts it.
+
+    Calls ``waiting`` once if another one holds it, and then waits.
+    """
+    try:
+        handle = os.open(_LOCK, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError:  # another user's file in a sticky folder may be opened but not created
+        handle = os.open(_LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probe protocol 1: the only file that knows what a probe's lines look like. Pure.
+
+`docs/reference/protocol.md` is the contract for probe authors.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+import msgspec
+
+from steelyard.errors import ProtocolError
+from steelyard.records import PROTOCOL, Case, Descriptor, Meta, Scalar, Transcript, Value
+
+SKIPPED_EXIT_CODE = 77
+_QUANTITIES = {"wall", "cpu", "user", "system", "operations", "one"}
+_QUOTED = 120
+_T = TypeVar("_T")
+
+
+class _MetaLine(Meta, frozen=True, kw_only=True, tag="meta", tag_field="type"):
+    pass
+
+
+class _ValueLine(Value, frozen=True, kw_only=True, tag="value", tag_field="type"):
+    pass
+
+
+class _CaveatLine(msgspec.Struct, frozen=True, tag="caveat", tag_field="type"):
+    text: str
+
+
+class _EndLine(msgspec.Struct, frozen=True, tag="end", tag_field="type"):
+    values: int
+
+
+_LINE = msgspec.json.Decoder(_MetaLine | _ValueLine | _CaveatLine | _EndLine)
+
+
+def run_arguments(
+    case: Case, *, values: int, deadline_s: float, operations: int | None = None, target_ns: int | None = None
+) -> list[str]:
+    """Arguments of a run with a fixed number of operations, or with a target length to find that number for."""
+    how_many = ["--operations", str(operations)] if operations is not None else ["--target", f"{target_ns}ns"]
+    return [
+        *(f"{name}={value}" for name, value in case.parameters.items()),
+        *("--placement", case.placement),
+        *how_many,
+        *("--values", str(values)),
+        *("--deadline", f"{max(1, int(deadline_s))}s"),
+        "--json",
+    ]
+
+
+def _quote(line: bytes) -> str:
+    text = line.decode("utf-8", "replace")
+    return repr(text if len(text) <= _QUOTED else text[:_QUOTED] + "…")
+
+
+def parse_descriptor(output: bytes, expected: str) -> Descriptor:
+    """Read and check what ``--describe`` printed; ``expected`` is the probe's id by its place on disk.
+
+    Raises ProtocolError with the field that is wrong.
+    """
+    try:
+        head = msgspec.json.decode(output)
+        if isinstance(head, dict) and head.get("protocol") != PROTOCOL:
+            raise ProtocolError(
+                f"{expected} speaks protocol {head.get('protocol')!r}; this Steelyard speaks {PROTOCOL}: rebuild it"
+            )
+        descriptor = msgspec.json.decode(output, type=Descriptor)
+    except msgspec.DecodeError as error:
+        raise ProtocolError(f"{expected} --describe did not print a descriptor: {error}") from error
+    if descriptor.probe != expected:
+        raise ProtocolError(f"{expected} --describe calls itself {descriptor.probe!r}")
+    _check_descriptor(descriptor)
+    return descriptor
+
+
+def _check_descriptor(descriptor: Descriptor) -> None:
+    def require(holds: bool, complaint: str) -> None:
+        if not holds:
+            raise ProtocolError(f"{descriptor.probe} --describe: {complaint}")
+
+    require(bool(descriptor.metrics), "has no metric")
+    require(bool(descriptor.placements), "has no placement")
+    require(bool(descriptor.uses), "does not say what it uses")
+    for text in ("question", "operation", "source"):
+        require(bool(getattr(descriptor, text).strip()), f"{text} is empty")
+    names = [metric.name for metric in descriptor.metrics]
+    require(len(set(names)) == len(names), f"two metrics share a name: {', '.join(names)}")
+    for parameter in descriptor.parameters:
+        require(bool(parameter.sweep), f"parameter {parameter.name} has no default")
+        for value in parameter.sweep:
+            require(_allowed(descriptor, parameter.name, value), f"default {parameter.name}={value} is out of limits")
+
+
+def _allowed(descriptor: Descriptor, name: str, value: Scalar) -> bool:
+    try:
+        return parse_parameter(descriptor, name, str(value)) == value
+    except ValueError:
+        return False
+
+
+def parse_parameter(descriptor: Descriptor, name: str, text: str) -> Scalar:
+    """The value of a parameter as the descriptor types it; raises ValueError saying what is allowed."""
+    parameter = descriptor.parameter(name)
+    if parameter is None:
+        known = ", ".join(parameter.name for parameter in descriptor.parameters) or "none"
+        raise ValueError(f"{descriptor.probe} has no parameter {name!r} (it has: {known})")
+    if parameter.type == "choice":
+        if text not in parameter.choices:
+            raise ValueError(f"{descriptor.probe} {name} is one of {', '.join(parameter.choices)}, not {text!r}")
+        return text
+    try:
+        number = int(text)
+    except ValueError:
+        raise ValueError(f"{descriptor.probe} {name} is an integer, not {text!r}") from None
+    low, high = parameter.minimum, parameter.maximum
+    if (low is not None and number < low) or (high is not None and number > high):
+        raise ValueError(f"{descriptor.probe} {name} is from {low} to {high}, not {number}")
+    return number
+
+
+def parse_transcript(output: bytes, case: Case, descriptor: Descriptor) -> Transcript:
+    """Read what a run printed. Raises ProtocolError when it is not whole: no `end` is a failure, not a short run."""
+    meta: Meta | None = None
+    values: list[Value] = []
+    caveats: list[str] = []
+    ended = False
+    for line in output.splitlines():
+        if ended:
+            raise ProtocolError(f"printed {_quote(line)} after its end line")
+        try:
+            record = _LINE.decode(line)
+        except msgspec.DecodeError as error:
+            raise ProtocolError(f"printed {_quote(line)}, which is no line of protocol {PROTOCOL} ({error})") from error
+        match record:
+            case _MetaLine():
+                if meta is not None:
+                    raise ProtocolError("printed two meta lines")
+                meta = record
+            case _ValueLine():
+                values.append(record)
+            case _CaveatLine():
+                caveats.append(record.text)
+            case _EndLine():
+                ended = True
+                if record.values != len(values):
+                    raise ProtocolError(f"announced {record.values} values at its end and printed {len(values)}")
+    if not ended or meta is None:
+        raise ProtocolError(_unfinished(output, ended))
+    _check_meta(meta, case)
+    for value in values:
+        _check_value(value, descriptor)
+    return Transcript(meta=_plain(meta, Meta), values=tuple(_plain(v, Value) for v in values), caveats=tuple(caveats))
+
+
+def _unfinished(output: bytes, ended: bool) -> str:
+    if not output.strip():
+        return "printed nothing"
+    return "printed no meta line" if ended else "stopped before its end line"
+
+
+def _plain(record: msgspec.Struct, kind: type[_T]) -> _T:
+    """The stored record without the wire's tag."""
+    return kind(**{name: getattr(record, name) for name in record.__struct_fields__})
+
+
+def _check_meta(meta: Meta, case: Case) -> None:
+    if meta.protocol != PROTOCOL:
+        raise ProtocolError(f"speaks protocol {meta.protocol}, not {PROTOCOL}")
+    if (meta.probe, meta.placement) != (case.probe, case.placement) or meta.parameters != case.parameters:
+        said = Case(probe=meta.probe, parameters=meta.parameters, placement=meta.placement).name
+        raise ProtocolError(f"was asked for {case.name} and says that it ran {said}")
+
+
+def _check_value(value: Value, descriptor: Descriptor) -> None:
+    if value.operations < 1 or value.wall_ns < 0 or value.lanes < 1:
+        raise ProtocolError(f"reports a value of {value.operations} operations in {value.wall_ns} ns")
+    checked = value.counts.get("checked")
+    if checked != value.operations:
+        raise ProtocolError(f"timed {value.operations} operations and proved {checked}")
+    for metric in descriptor.metrics:
+        for name in (metric.over, metric.per):
+            if name not in _QUANTITIES and value.quantity(name) is None:
+                raise ProtocolError(f"metric {metric.name} needs {name}, which a value does not report")
+
+
+def describe_exit(code: int | None, signal: int | None, stderr: bytes) -> tuple[Literal["ok", "failed", "skipped"], str]:
+    """What an exit means, with the probe's last words on standard error as the reason."""
+    lines = [line for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    last_words = lines[-1].strip()[:400] if lines else ""
+    if signal is not None:
+        return "failed", f"was ended by signal {signal}" + (f": {last_words}" if last_words else "")
+    if code == SKIPPED_EXIT_CODE:
+        return "skipped", last_words or "the probe gives no reason"
+    if code != 0:
+        return "failed", f"exited with code {code}" + (f": {last_words}" if last_words else " and gave no reason")
+    return "ok", last_words

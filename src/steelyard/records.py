@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nouns: what is said between the wings and what a session file is made of.
+
+Records that are stored ignore unknown fields and give new fields defaults, so that an older Steelyard reads a newer
+file of the same schema. All times are in seconds or, where the name says so, in nanoseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+SCHEMA = 1
+PROTOCOL = 1
+
+Placement = Literal["same", "cross", "free"]
+Statistic = Literal["lower_quartile", "median"]
+Better = Literal["lower", "higher", "neither"]
+Scalar = int | str
+
+_CASE_NAME = re.compile(r"(?P<probe>[a-z0-9_]+/[a-z0-9_]+)(?:\[(?P<parameters>[^\]]*)\])?(?:@(?P<placement>[a-z]+))?")
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all records: immutable, fields by name."""
+
+
+class Metric(Record, frozen=True, kw_only=True):
+    """One figure of a probe: quantity ``over`` divided by quantity ``per`` of the same value."""
+
+    name: str
+    unit: str
+    better: Better
+    over: str
+    per: str
+    doc: str
+
+
+class Parameter(Record, frozen=True, kw_only=True):
+    """What may be varied: an integer within limits or a choice of words, and the default sweep."""
+
+    name: str
+    type: Literal["integer", "choice"]
+    doc: str
+    sweep: tuple[Scalar, ...]
+    unit: str | None = None
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+class Descriptor(Record, frozen=True, kw_only=True):
+    """What a probe says about itself (``--describe``)."""
+
+    protocol: int
+    probe: str
+    question: str
+    operation: str
+    source: str
+    statistic: Statistic
+    placements: tuple[Placement, ...]
+    uses: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    parameters: tuple[Parameter, ...] = ()
+    baseline: str | None = None
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of that name, if the probe has it."""
+        return next((parameter for parameter in self.parameters if parameter.name == name), None)
+
+
+class Case(Record, frozen=True, kw_only=True):
+    """A probe with fixed parameters and placement; equal cases have equal names."""
+
+    probe: str
+    placement: Placement
+    parameters: dict[str, Scalar] = {}
+
+    @property
+    def name(self) -> str:
+        """``question/way[param=value,…]@placement``, parameters in the order of the descriptor."""
+        inner = ",".join(f"{key}={value}" for key, value in self.parameters.items())
+        return f"{self.probe}[{inner}]@{self.placement}" if inner else f"{self.probe}@{self.placement}"
+
+    def __hash__(self) -> int:
+        """Hash of the name: the parameters are a mapping."""
+        return hash(self.name)
+
+
+class CasePattern(Record, frozen=True, kw_only=True):
+    """A probe with some parameters, and perhaps a placement: stands for every case that agrees in what it says."""
+
+    probe: str
+    parameters: dict[str, str] = {}
+    placement: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> CasePattern | None:
+        """Read ``question/way[param=value]@placement``; None if the text has another form."""
+        match = _CASE_NAME.fullmatch(text)
+        if match is None:
+            return None
+        pairs = [pair.partition("=") for pair in (match["parameters"] or "").split(",") if pair]
+        if any(not equals for _, equals, _ in pairs):
+            return None
+        return cls(
+            probe=match["probe"],
+            parameters={key: value for key, _, value in pairs},
+            placement=match["placement"],
+        )
+
+    def matches(self, case: Case) -> bool:
+        """Whether the case has this probe, these parameter values and, if given, this placement."""
+        return (
+            case.probe == self.probe
+            and self.placement in (None, case.placement)
+            and all(str(case.parameters.get(key)) == value for key, value in self.parameters.items())
+        )
+
+
+class Value(Record, frozen=True, kw_only=True):
+    """One timed batch inside a run. ``user_ns`` and ``system_ns`` are None where only their sum can be read."""
+
+    operations: int
+    wall_ns: int
+    lanes: int = 1
+    cpu_ns: int | None = None
+    user_ns: int | None = None
+    system_ns: int | None = None
+    voluntary: int | None = None
+    involuntary: int | None = None
+    minor_faults: int | None = None
+    run_delay_ns: int | None = None
+    counts: dict[str, int] = {}
+    readings: dict[str, float] = {}
+
+    def quantity(self, name: str) -> float | None:
+        """A quantity that a metric is made of, in base units; None if this value does not have it."""
+        match name:
+            case "wall":
+                return self.wall_ns * self.lanes / 1e9
+            case "cpu" | "user" | "system":
+                nanoseconds = {"cpu": self.cpu_ns, "user": self.user_ns, "system": self.system_ns}[name]
+                return None if nanoseconds is None else nanoseconds / 1e9
+            case "operations":
+                return float(self.operations)
+            case "one":
+                return 1.0
+            case _:
+                count = self.counts.get(name)
+                return self.readings.get(name) if count is None else float(count)
+
+    def figure(self, metric: Metric) -> float | None:
+        """The metric's figure; None if a quantity is missing or nothing happened that it could be divided by."""
+        over, per = self.quantity(metric.over), self.quantity(metric.per)
+        return None if over is None or not per else over / per
+
+
+class Meta(Record, frozen=True, kw_only=True):
+    """What a probe says about a run before its values."""
+
+    protocol: int
+    probe: str
+    parameters: dict[str, Scalar]
+    placement: Placement
+    operations: int
+    cpus: tuple[int, ...] = ()
+    compiler: str = ""
+    flags: str = ""
+    clock: str = ""
+    search_ns: int = 0
+
+
+class Transcript(Record, frozen=True, kw_only=True):
+    """All that a probe printed in a run that ended properly."""
+
+    meta: Meta
+    values: tuple[Value, ...]
+    caveats: tuple[str, ...] = ()
+
+
+class Machine(Record, frozen=True, kw_only=True):
+    """The host: what stays the same over a reboot makes the key; the environment is what may change."""
+
+    key: str
+    facts: dict[str, str]
+    environment: dict[str, str]
+    cpus: tuple[int, ...]
+
+
+class Disturbance(Record, frozen=True, kw_only=True):
+    """Something about the machine that disturbs measurements, with what to do about it."""
+
+    what: str
+    advice: str
+    severity: Literal["note", "warning"]
+
+
+class ProbeFacts(Record, frozen=True, kw_only=True):
+    """A probe as it was in a session: what it said about itself and which program it was."""
+
+    descriptor: Descriptor
+    sha256: str
+
+
+class PlannedCase(Record, frozen=True, kw_only=True):
+    """A case with what the pilot found; the same in every block."""
+
+    case: Case
+    operations: int
+    values: int
+    run_s: float
+    baseline: str | None = None
+    control: bool = False
+
+
+# --- lines of a session file -----------------------------------------------------------------------------------------
+
+
+class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type"):
+    """First line: where, when, what was asked for."""
+
+    schema: int
+    id: str
+    started: str
+    seed: int
+    machine: Machine
+    versions: dict[str, str]
+    command: tuple[str, ...]
+    selection: tuple[Case, ...]
+    controls: tuple[Case, ...]
+    probes: dict[str, ProbeFacts]
+    blocks: int | None
+    budget_s: float | None
+    target_ns: int
+    values: int
+
+
+class Skip(Record, frozen=True, kw_only=True, tag="skip", tag_field="type"):
+    """A probe or a case that could not be measured here, with the reason."""
+
+    subject: str
+    reason: str
+
+
+class Audit(Record, frozen=True, kw_only=True, tag="audit", tag_field="type"):
+    """What disturbed the machine at a moment of the session."""
+
+    moment: Literal["before", "after"]
+    disturbances: tuple[Disturbance, ...]
+
+
+class Plan(Record, frozen=True, kw_only=True, tag="plan", tag_field="type"):
+    """What the pilot made of the selection."""
+
+    cases: tuple[PlannedCase, ...]
+    blocks: int
+
+
+class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
+    """One process of a case. ``block`` is 0 outside the blocks; shares are of the run's CPUs over its wall time."""
+
+    case: str
+    role: Literal["pilot", "block", "sentinel"]
+    block: int
+    order: int
+    attempt: int
+    started: float
+    wall_s: float
+    status: Literal["ok", "failed", "skipped"]
+    operations: int = 0
+    values: tuple[Value, ...] = ()
+    caveats: tuple[str, ...] = ()
+    error: str | None = None
+    cpus: tuple[int, ...] = ()
+    compiler: str = ""
+    flags: str = ""
+    overhead_s: float = 0.0
+    user_s: float = 0.0
+    system_s: float = 0.0
+    voluntary: int = 0
+    involuntary: int = 0
+    peak_rss_bytes: int = 0
+    foreign_share: float | None = None
+    steal_share: float | None = None
+    padding: int = 0
+    disturbed: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
+
+    @property
+    def timed_s(self) -> float:
+        """Wall time of the timed batches."""
+        return sum(value.wall_ns for value in self.values) / 1e9
+
+
+class Resumed(Record, frozen=True, kw_only=True, tag="resumed", tag_field="type"):
+    """The session went on after an interruption."""
+
+    at: str
+    machine_key: str
+
+
+class End(Record, frozen=True, kw_only=True, tag="end", tag_field="type"):
+    """Last line of a complete session."""
+
+    at: str
+    reason: Literal["blocks", "budget"]
+    blocks: int
+    wall_s: float
+    timed_s: float
+
+
+Line = Header | Skip | Audit | Plan | Run | Resumed | End
+
+
+class Session(Record, frozen=True, kw_only=True):
+    """A session file as read: all its lines, in order."""
+
+    path: str
+    header: Header
+    skips: tuple[Skip, ...]
+    audits: tuple[Audit, ...]
+    plan: Plan | None
+    runs: tuple[Run, ...]
+    resumed: tuple[Resumed, ...]
+    end: End | None

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Show: findings as text, tables and pages. Computes nothing."""

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parse and print quantities; everything that is kept is in base units (s, B, B/s, 1)."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from steelyard.errors import UsageError
+
+_DURATIONS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_SMALLEST = {"s": 1e-9, "B": 1.0, "B/s": 1.0}
+
+
+def parse_duration(text: str) -> float:
+    """Seconds in a text such as ``90s``, ``3m``, ``1.5h``, ``1h30m`` or ``10ms``; raises UsageError."""
+    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([a-z]+)", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise UsageError(f'"{text}" is not a duration: write a number and a unit, such as 90s, 3m or 1h30m')
+    for _, unit in parts:
+        if unit not in _DURATIONS:
+            raise UsageError(f'"{unit}" in "{text}" is not a unit of time: use {", ".join(_DURATIONS)}')
+    seconds = math.fsum(float(number) * _DURATIONS[unit] for number, unit in parts)
+    if seconds <= 0:
+        raise UsageError(f'"{text}" is no time at all: give a duration above zero')
+    return seconds
+
+
+def format_duration(seconds: float) -> str:
+    """A length of time for people, from ``0.3 s`` over ``2 min 05 s`` to ``1 h 02 min``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def _digits(value: float) -> str:
+    """Three significant digits; 999.7 becomes 1000, never 1e+03."""
+    magnitude = abs(value)
+    if magnitude >= 99.95 or value == 0:
+        return f"{value:.0f}"
+    if magnitude >= 9.995:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if magnitude >= 0.01 else f"{value:.2g}"
+
+
+def prefix_for(value: float, unit: str) -> tuple[float, str]:
+    """Factor and printed unit in which ``value`` (in base units) reads well: (1e-9, "ns") for 3e-8 s."""
+    if unit not in _SMALLEST or value == 0 or not math.isfinite(value):
+        return 1.0, "" if unit == "1" else unit
+    # The limit is 0.9995 so that 999.7 ns prints as 1.00 µs.
+    for factor, prefix in _PREFIXES:
+        if factor < _SMALLEST[unit]:
+            break
+        if unit == "s" and factor > 1:
+            continue
+        if abs(value) >= 0.9995 * factor:
+            return factor, prefix + unit
+    smallest = _SMALLEST[unit]
+    return smallest, next(prefix for factor, prefix in _PREFIXES if factor == smallest) + unit
+
+
+def format_quantity(value: float, unit: str) -> str:
+    """A value in base units for people: ``format_quantity(3.1e-8, "s") == "31.0 ns"``."""
+    if not math.isfinite(value):
+        return "–"
+    factor, printed = prefix_for(value, unit)
+    return f"{_digits(value / factor)} {printed}".rstrip()
+
+
+def format_interval(low: float, high: float, like: float, unit: str) -> str:
+    """``[30.1, 31.9]`` in the unit in which ``like`` is printed, so that both can be read together."""
+    factor, _ = prefix_for(like, unit)
+    ends = ("–" if not math.isfinite(end) else _digits(end / factor) for end in (low, high))
+    return f"[{', '.join(ends)}]"

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from steelyard.errors import UsageError
+from steelyard.units import format_duration, format_interval, format_quantity, parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("3m", 180), ("1.5h", 5400), ("1h30m", 5400), ("10ms", 0.01), ("50us", 5e-5)]
+)
+def test_durations_parse(text, seconds):
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "3", "m", "3x", "-3s", "0s", "3 m", "3m,", "1e3s"])
+def test_what_is_no_duration_is_refused(text):
+    with pytest.raises(UsageError):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "printed"),
+    [
+        (3.1e-8, "s", "31.0 ns"),
+        (9.997e-7, "s", "1.00 µs"),
+        (9.99e-7, "s", "999 ns"),
+        (2.7e-10, "s", "0.27 ns"),
+        (120.0, "s", "120 s"),
+        (0.5, "1", "0.50"),
+        (3.3e9, "B/s", "3.30 GB/s"),
+        (float("inf"), "s", "–"),
+        (0.0, "s", "0 s"),
+        (-3.1e-8, "s", "-31.0 ns"),
+    ],
+)
+def test_quantities_read_well(value, unit, printed):
+    assert format_quantity(value, unit) == printed
+
+
+def test_an_interval_has_the_unit_of_its_centre():
+    assert format_interval(9.0e-7, 1.1e-6, 1.0e-6, "s") == "[0.90, 1.10]"
+
+
+def test_lengths_of_time_for_people():
+    assert [format_duration(s) for s in (0.31, 59.6, 125, 3725)] == ["0.3 s", "1 min 00 s", "2 min 05 s", "1 h 02 min"]
