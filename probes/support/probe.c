@@ -436,7 +436,8 @@ static void print_figure(double figure, const char *unit)
     if (strcmp(unit, "s") == 0)
         while (i < 3 && figure < scale[i].factor)
             i++;
-    printf("%.4g %s%s", figure / scale[i].factor, scale[i].prefix, strcmp(unit, "1") == 0 ? "" : unit);
+    bool named = strcmp(unit, "1") != 0;
+    printf("%.4g%s%s%s", figure / scale[i].factor, named ? " " : "", scale[i].prefix, named ? unit : "");
 }
 
 static void print_line(const struct probe_run *run, const struct probe_value *values, uint64_t count)
@@ -644,18 +645,16 @@ static uint64_t find_operations(struct probe_run *run, uint64_t target_ns)
     uint64_t operations = 1;
     for (int attempt = 0; attempt < 40; attempt++) {
         struct probe_value value = run_batch(run, operations);
-        uint64_t wall = value.wall_ns ? value.wall_ns : 1;
-        if (wall >= target_ns - target_ns / 5 && wall <= target_ns + target_ns / 5)
+        double factor = (double)target_ns / (double)(value.wall_ns ? value.wall_ns : 1);
+        /* From what was done, not from what was asked for: a probe may do far more, and then the time was for that. */
+        double wanted = (double)value.operations * (factor > 10 ? 10 : factor) + 0.5;
+        if (wanted > (double)MAX_OPERATIONS)
             return operations;
-        double factor = (double)target_ns / (double)wall;
-        uint64_t next = (uint64_t)((double)operations * (factor > 10 ? 10 : factor) + 0.5);
-        if (next < 1)
-            next = 1;
-        if (next > MAX_OPERATIONS || (next == 1 && operations == 1))
-            return operations;
+        uint64_t next = wanted < 1 ? 1 : (uint64_t)wanted;
+        bool settled = next >= operations - operations / 5 && next <= operations + operations / 5;
         bool close_enough = factor < 4 && factor > 0.25 && attempt > 20; /* a noisy machine never settles */
         operations = next;
-        if (close_enough)
+        if (settled || close_enough)
             break;
     }
     return operations;

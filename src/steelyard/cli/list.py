@@ -23,10 +23,8 @@ def command(*selectors: str, json: Annotated[bool, Parameter(negative="")] = Fal
         Print every descriptor as JSON.
     """
     found = catalog.load(catalog.probe_folders())
-    if selectors:
-        names = {case.probe for case in catalog.select(found, selectors, {}, [])}
-    else:
-        names = set(found.probes)
+    chosen = catalog.select(found, selectors, {}, []) if selectors else ()
+    names = {case.probe for case in chosen} if selectors else set(found.probes)
     descriptors = [probe.descriptor for name, probe in found.probes.items() if name in names]
     skips = found.skips if not selectors else ()
     if json:

@@ -34,7 +34,9 @@ class CaseRuns:
 
     def numbers(self, of: Callable[[Value], float | None]) -> FloatArray:
         """One number a block, of any quantity of a value."""
-        return np.array([np.nan if run is None else run_number(run, of, self.descriptor.statistic) for run in self.runs])
+        return np.array(
+            [np.nan if run is None else run_number(run, of, self.descriptor.statistic) for run in self.runs]
+        )
 
 
 def run_number(run: Run, of: Callable[[Value], float | None], statistic: Statistic) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Self, TypeVar
 
@@ -30,7 +30,7 @@ def sessions_folder() -> Path:
 
 def new_path(machine_key: str) -> Path:
     """A path for a session that starts now."""
-    moment = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     return sessions_folder() / f"{moment}-{machine_key}-{secrets.token_hex(2)}{SUFFIX}"
 
 
@@ -139,4 +139,4 @@ def _only(lines: list[Line], kind: type[_T]) -> list[_T]:
 
 def now() -> str:
     """The present moment in UTC, ISO 8601."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")

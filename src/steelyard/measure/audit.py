@@ -13,10 +13,11 @@ import psutil
 from steelyard.measure.machine import read
 from steelyard.records import Disturbance, Machine, Run
 
-#: Share of a run's CPUs that others may take before the run counts as disturbed and is measured again. /proc/stat counts
-#: in ticks of 10 ms, so smaller shares of a run of 0.1 s cannot be told from none.
+#: Share of a run's CPUs that others may take before the run counts as disturbed and is measured again.
 FOREIGN_LIMIT = 0.15
 STEAL_LIMIT = 0.05
+#: /proc/stat counts in ticks of 10 ms; a reading before and one after are wrong by up to one tick each.
+_TICKS_OF_DOUBT = 2
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _USER, _NICE, _SYSTEM, _IDLE, _IOWAIT, _IRQ, _SOFTIRQ, _STEAL = range(8)
@@ -44,11 +45,14 @@ def cpu_times(cpus: Sequence[int]) -> CpuTimes:
 
 
 def shares(before: CpuTimes, after: CpuTimes, own_s: float, wall_s: float, cpus: int) -> tuple[float, float]:
-    """Share of the CPUs' time that others used and that was stolen; at least 0, for ticks are coarse."""
+    """Share of the CPUs' time that others used and that was stolen, beyond the doubt that coarse ticks leave."""
     capacity = max(wall_s * cpus, _TICK_S)
-    foreign = (after.busy_s - before.busy_s - own_s) / capacity
-    steal = (after.steal_s - before.steal_s) / capacity
-    return min(1.0, max(0.0, foreign)), min(1.0, max(0.0, steal))
+
+    def share(seconds: float) -> float:
+        beyond_doubt = seconds - _TICKS_OF_DOUBT * _TICK_S
+        return min(1.0, max(0.0, beyond_doubt / capacity))
+
+    return share(after.busy_s - before.busy_s - own_s), share(after.steal_s - before.steal_s)
 
 
 def disturbances_of_run(run: Run, *, alone: bool) -> tuple[str, ...]:
@@ -109,7 +113,10 @@ def _frequency(machine: Machine) -> Iterator[Disturbance]:
             advice="usual in a virtual machine; blocks in random order cancel slow changes",
             severity="note",
         )
-    if read("/sys/devices/system/cpu/intel_pstate/no_turbo") == "0" or read("/sys/devices/system/cpu/cpufreq/boost") == "1":
+    if (
+        read("/sys/devices/system/cpu/intel_pstate/no_turbo") == "0"
+        or read("/sys/devices/system/cpu/cpufreq/boost") == "1"
+    ):
         yield Disturbance(
             what="turbo is on: the clock speed depends on temperature and neighbours",
             advice="switch it off while measuring if you compare machines",

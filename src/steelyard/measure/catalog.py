@@ -80,7 +80,8 @@ def describe(path: Path, name: str) -> Descriptor:
     except subprocess.TimeoutExpired:
         raise ProtocolError(f"{name} --describe took longer than {_DESCRIBE_TIMEOUT_S} s") from None
     if asked.returncode != 0:
-        _, why = protocol.describe_exit(max(asked.returncode, 0), None, asked.stderr)
+        code = asked.returncode
+        _, why = protocol.describe_exit(code, -code if code < 0 else None, asked.stderr)
         raise ProtocolError(f"{name} --describe {why}")
     return protocol.parse_descriptor(asked.stdout, name)
 
@@ -110,11 +111,7 @@ def _matching(catalog: Catalog, selector: str) -> list[CasePattern]:
     if pattern is not None and pattern.probe in catalog.probes:
         return [pattern]
     # A bare question ("switch") or way ("yield") is what a person types first.
-    names = [
-        name
-        for name in catalog.probes
-        if fnmatch.fnmatchcase(name, selector) or selector in name.split("/")
-    ]
+    names = [name for name in catalog.probes if fnmatch.fnmatchcase(name, selector) or selector in name.split("/")]
     if not names:
         for skip in catalog.skips:
             if fnmatch.fnmatchcase(skip.subject, selector) or selector in skip.subject.split("/"):
@@ -123,7 +120,9 @@ def _matching(catalog: Catalog, selector: str) -> list[CasePattern]:
     return [CasePattern(probe=name) for name in names]
 
 
-def _sweep(descriptor: Descriptor, pattern: CasePattern, given: Mapping[str, Sequence[str]]) -> Iterable[dict[str, Scalar]]:
+def _sweep(
+    descriptor: Descriptor, pattern: CasePattern, given: Mapping[str, Sequence[str]]
+) -> Iterable[dict[str, Scalar]]:
     axes: list[list[tuple[str, Scalar]]] = []
     for parameter in descriptor.parameters:
         if parameter.name in pattern.parameters:

@@ -168,16 +168,20 @@ class Conductor:
         block_s = plan.block_seconds(planned.cases)
         budget_s = self._header.budget_s if self._header.blocks is None else None
         self._progress.begin("blocks", block_s * planned.blocks, len(planned.cases) * planned.blocks)
+        # A resumed session repeats nothing: blocks begun before the interruption are passed or finished, whatever the
+        # budget says, and after the last sentinel there is no further block.
+        begun = max((block for role, block, _ in self._done if role == "block"), default=0)
+        ending = any(role == "sentinel" and block > 0 for role, block, _ in self._done)
         block = 0
         while budget_s is not None or block < planned.blocks:
             began = self._clock()
-            # A resumed session repeats nothing, so its finished blocks pass in no time and count in full.
-            if budget_s is not None and block > 0 and self._elapsed() + block_s > budget_s:
+            if budget_s is not None and block >= max(1, begun) and (ending or self._elapsed() + block_s > budget_s):
                 return block, "budget"
             block += 1
             blocks_left = max(0, planned.blocks - block)
             self._block(planned, block, blocks_left * block_s)
-            block_s = max(self._clock() - began, 0.5 * block_s)
+            if block > begun:
+                block_s = max(self._clock() - began, 0.5 * block_s)
         return block, "blocks"
 
     def _block(self, planned: Plan, block: int, seconds_after: float) -> None:

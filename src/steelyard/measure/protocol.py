@@ -16,6 +16,10 @@ from steelyard.records import PROTOCOL, Case, Descriptor, Meta, Scalar, Transcri
 SKIPPED_EXIT_CODE = 77
 _QUANTITIES = {"wall", "cpu", "user", "system", "operations", "one"}
 _QUOTED = 120
+#: Greatest number that a value may report: what does not fit into 64 bits was not counted by a machine.
+_LARGEST = 2**63 - 1
+#: What decoding raises for bytes that are no JSON of ours; a probe may print anything.
+_UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _T = TypeVar("_T")
 
 
@@ -70,7 +74,7 @@ def parse_descriptor(output: bytes, expected: str) -> Descriptor:
                 f"{expected} speaks protocol {head.get('protocol')!r}; this Steelyard speaks {PROTOCOL}: rebuild it"
             )
         descriptor = msgspec.json.decode(output, type=Descriptor)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise ProtocolError(f"{expected} --describe did not print a descriptor: {error}") from error
     if descriptor.probe != expected:
         raise ProtocolError(f"{expected} --describe calls itself {descriptor.probe!r}")
@@ -134,7 +138,7 @@ def parse_transcript(output: bytes, case: Case, descriptor: Descriptor) -> Trans
             raise ProtocolError(f"printed {_quote(line)} after its end line")
         try:
             record = _LINE.decode(line)
-        except msgspec.DecodeError as error:
+        except _UNREADABLE as error:
             raise ProtocolError(f"printed {_quote(line)}, which is no line of protocol {PROTOCOL} ({error})") from error
         match record:
             case _MetaLine():
@@ -179,6 +183,9 @@ def _check_meta(meta: Meta, case: Case) -> None:
 def _check_value(value: Value, descriptor: Descriptor) -> None:
     if value.operations < 1 or value.wall_ns < 0 or value.lanes < 1:
         raise ProtocolError(f"reports a value of {value.operations} operations in {value.wall_ns} ns")
+    whole = [getattr(value, name) for name in value.__struct_fields__] + list(value.counts.values())
+    if any(isinstance(number, int) and abs(number) > _LARGEST for number in whole):
+        raise ProtocolError("reports a value with a number that does not fit into 64 bits")
     checked = value.counts.get("checked")
     if checked != value.operations:
         raise ProtocolError(f"timed {value.operations} operations and proved {checked}")
@@ -188,7 +195,9 @@ def _check_value(value: Value, descriptor: Descriptor) -> None:
                 raise ProtocolError(f"metric {metric.name} needs {name}, which a value does not report")
 
 
-def describe_exit(code: int | None, signal: int | None, stderr: bytes) -> tuple[Literal["ok", "failed", "skipped"], str]:
+def describe_exit(
+    code: int | None, signal: int | None, stderr: bytes
+) -> tuple[Literal["ok", "failed", "skipped"], str]:
     """What an exit means, with the probe's last words on standard error as the reason."""
     lines = [line for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     last_words = lines[-1].strip()[:400] if lines else ""

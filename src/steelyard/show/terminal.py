@@ -49,9 +49,21 @@ def _label(case: CaseFinding) -> str:
 
 
 def _question(question: str, cases: Sequence[CaseFinding], console: Console) -> None:
-    table = Table(title=question, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title=question, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
     table.add_column("case", no_wrap=True)
-    for name in ("median", "95 % interval", "minimum", "p99", "less overhead", "user", "system", "switches", "published"):
+    for name in (
+        "median",
+        "95 % interval",
+        "minimum",
+        "p99",
+        "less overhead",
+        "user",
+        "system",
+        "switches",
+        "published",
+    ):
         table.add_column(name, justify="right", no_wrap=True)
     for probe, members in groupby(cases, key=lambda case: case.probe):
         group = list(members)
@@ -203,7 +215,9 @@ def show_machine(
     machine: Machine, disturbances: Sequence[Disturbance], skips: Sequence[Skip], console: Console
 ) -> None:
     """The machine, what disturbs it and what it can't measure."""
-    table = Table(box=None, pad_edge=False, show_header=False, title_justify="left", title="machine", title_style="bold")
+    table = Table(
+        box=None, pad_edge=False, show_header=False, title_justify="left", title="machine", title_style="bold"
+    )
     table.add_row("key", machine.key)
     for name, fact in {**machine.facts, **machine.environment}.items():
         table.add_row(Text(name), Text(fact))

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard completion`: a shell's completion script, from the same signatures as the parser."""
+
+from __future__ import annotations
+
+import sys
+from typing import Literal
+
+
+def command(shell: Literal["bash", "zsh", "fish"]) -> None:
+    """Print the completion script of a shell.
+
+    Parameters
+    ----------
+    shell
+        For bash: ``steelyard completion bash > ~/.local/share/bash-completion/completions/steelyard``.
+    """
+    from steelyard.cli import build_app  # the parser is made of the commands, this one included
+
+    sys.stdout.write(build_app().generate_completion(shell=shell))
