@@ -26,8 +26,13 @@ void contexts_join(struct probe_run *run, struct contexts *contexts);
 
 /* CPU time that live process contexts have used so far, less what the earlier calls took of the caller's own: with
  * thousands of processes that is milliseconds, and between two calls it would pass for theirs. May wrap; only the
- * difference of two calls means anything. 0 for threads (the process's own rusage has theirs). */
+ * difference of two calls means anything. Of more than 512 processes it is an estimate, with a caveat, from 512 or
+ * fewer of them, which supposes that all do the same. 0 for threads (the process's own rusage has theirs). */
 uint64_t contexts_cpu_ns(const struct contexts *contexts);
+
+/* How often the calling thread was switched away from: because it waited, or although it was ready to go on. */
+struct switches { uint64_t voluntary, involuntary; };
+struct switches thread_switches(void);
 
 /* Declaration of the usual parameter, for the list of a probe. */
 #define CONTEXTS_KIND_PARAM(default_sweep) \
@@ -39,8 +44,17 @@ uint64_t contexts_cpu_ns(const struct contexts *contexts);
  * What one context has counted so far, written by that context alone, in a line of its own. */
 struct tally {
     _Alignas(PROBE_CACHE_LINE) volatile uint64_t operations;
-    volatile uint64_t switches;
+    volatile uint64_t switches, failures; /* for those probes that have them */
 };
+uint64_t tally_operations(const struct tally *tally, int contexts); /* the sum */
+
+/* A timekeeper for contexts that may keep the CPU for whole time slices: were it one of them, a batch would last until
+ * its turn came again, seconds later. So it stays outside and sleeps until done() is `enough`, waking a few times to
+ * estimate when. Before the gate opens the caller becomes one by asking for the shortest time slice: that is an earlier
+ * deadline, and it runs soon after it wakes, not after a round of all. Kernels before 6.12 do not know the request, and
+ * batches are longer there. */
+void timekeeper_become(void);
+void timekeeper_sleep(uint64_t (*done)(const void *shared), const void *shared, uint64_t enough);
 
 /* Where contexts sleep until all have arrived: one that is started while others already run would have to be created
  * against them, for seconds when they are thousands. `stop` is what they look at while they run. Shared, zeroed. */
