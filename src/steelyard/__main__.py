@@ -22,7 +22,9 @@ def main(arguments: list[str] | None = None) -> int:
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         errors.print(f"steelyard: {error}", style="red", markup=False, highlight=False)
-        errors.print("`steelyard --help` and `steelyard COMMAND --help` say what there is", markup=False, highlight=False)
+        errors.print(
+            "`steelyard --help` and `steelyard COMMAND --help` say what there is", markup=False, highlight=False
+        )
         return UsageError.exit_code
     except SteelyardError as error:
         errors.print(f"steelyard: {error}", style="red", markup=False, highlight=False)

@@ -71,18 +71,29 @@ class Descriptor(Record, frozen=True, kw_only=True):
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
+class Variant(Record, frozen=True, kw_only=True):
+    """A way in which the same cases are run: with another environment, from another folder, by another interpreter."""
+
+    label: str
+    environment: dict[str, str] = {}
+    probes: str | None = None
+    python: str | None = None
+
+
 class Case(Record, frozen=True, kw_only=True):
-    """A probe with fixed parameters and placement; equal cases have equal names."""
+    """A probe with fixed parameters and placement, perhaps as a variant; equal cases have equal names."""
 
     probe: str
     placement: Placement
     parameters: dict[str, Scalar] = {}
+    variant: str | None = None
 
     @property
     def name(self) -> str:
-        """``question/way[param=value,…]@placement``, parameters in the order of the descriptor."""
+        """``question/way[param=value,…]@placement~variant``, parameters in the order of the descriptor."""
         inner = ",".join(f"{key}={value}" for key, value in self.parameters.items())
-        return f"{self.probe}[{inner}]@{self.placement}" if inner else f"{self.probe}@{self.placement}"
+        variant = f"~{self.variant}" if self.variant is not None else ""
+        return f"{self.probe}{f'[{inner}]' if inner else ''}@{self.placement}{variant}"
 
     def __hash__(self) -> int:
         """Hash of the name: the parameters are a mapping."""
@@ -214,6 +225,29 @@ class PlannedCase(Record, frozen=True, kw_only=True):
     run_s: float
     baseline: str | None = None
     control: bool = False
+    group: str = ""
+
+
+class ForeignSample(Record, frozen=True, kw_only=True):
+    """A benchmark of another tool's file: one number a run, in base units.
+
+    ``processes_known``: a run is a process; else the numbers are repetitions inside one process.
+    """
+
+    name: str
+    unit: str
+    better: Better
+    runs: tuple[float, ...]
+    processes_known: bool
+
+
+class ForeignFile(Record, frozen=True, kw_only=True):
+    """What a file of another tool holds."""
+
+    path: str
+    tool: str
+    samples: tuple[ForeignSample, ...]
+    caveats: tuple[str, ...] = ()
 
 
 # --- lines of a session file -----------------------------------------------------------------------------------------
@@ -236,6 +270,7 @@ class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type")
     budget_s: float | None
     target_ns: int
     values: int
+    variants: tuple[Variant, ...] = ()
 
 
 class Skip(Record, frozen=True, kw_only=True, tag="skip", tag_field="type"):
@@ -306,7 +341,7 @@ class End(Record, frozen=True, kw_only=True, tag="end", tag_field="type"):
     """Last line of a complete session."""
 
     at: str
-    reason: Literal["blocks", "budget"]
+    reason: Literal["blocks", "budget", "decided"]
     blocks: int
     wall_s: float
     timed_s: float

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.judge import published
+from steelyard.judge.controls import Control, controls, void_reason
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, runs_of
+from steelyard.judge.stats.modes import find_modes
 from steelyard.judge.stats.summary import subtract_overhead, summarise
 from steelyard.records import Better, Disturbance, Metric, Record, Scalar, Session, Skip, Value
 
@@ -100,6 +102,8 @@ class Findings(Record, frozen=True, kw_only=True):
     machine: dict[str, str]
     environment: dict[str, str]
     complete: bool
+    void: str | None
+    controls: tuple[Control, ...]
     blocks: int
     wall_s: float | None
     timed_share: float | None
@@ -137,8 +141,17 @@ def _figure(runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | N
         p25=summary.p25,
         p99=summary.p99,
         net=_net(sample, *overhead) if overhead else None,
+        modes=_modes(there, metric),
         published=published.beside(runs.planned.case, metric.name, runs.descriptor.metrics[0].name),
     )
+
+
+def _modes(sample: FloatArray, metric: Metric) -> tuple[Mode, ...]:
+    """Both modes of a cost that has two. A share (unit 1) that is mostly 0 or mostly 1 is no mixture of costs."""
+    if metric.unit == "1" or sample.min() <= 0:
+        return ()
+    found = find_modes(sample)
+    return () if found is None else tuple(Mode(median=mode.median, share=mode.share) for mode in found)
 
 
 def _net(sample: FloatArray, baseline: str, overhead: FloatArray) -> Net | None:
@@ -252,6 +265,7 @@ def judge(session: Session) -> Findings:
     all_runs = case_runs(session)
     by_name = {runs.planned.case.name: runs for runs in all_runs}
     cases = [finding for runs in all_runs if (finding := _case(runs, by_name, session))]
+    checks = controls(session, by_name)
     block_runs = [run for run in session.runs if run.role == "block"]
     end = session.end
     return Findings(
@@ -262,6 +276,8 @@ def judge(session: Session) -> Findings:
         machine=session.header.machine.facts,
         environment=session.header.machine.environment,
         complete=end is not None,
+        void=void_reason(checks),
+        controls=checks,
         blocks=end.blocks if end else max((run.block for run in block_runs), default=0),
         wall_s=end.wall_s if end else None,
         timed_share=end.timed_s / end.wall_s if end and end.wall_s else None,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from datetime import UTC, datetime
@@ -52,7 +53,11 @@ class SessionWriter:
     def create(cls, path: Path, header: Header) -> Self:
         """Start a new file; raises UsageError if it exists, for sessions are never overwritten."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True)
+        except OSError as error:
+            raise UsageError(f"{path.parent} is no folder ({error.strerror}): choose another place with -o") from error
+        try:
             writer = cls(path.open("xb"))
         except FileExistsError:
             raise UsageError(f"{path} exists: sessions are never overwritten; use --resume, or another -o") from None
@@ -84,7 +89,9 @@ class SessionWriter:
 
     def close(self) -> None:
         """Close the file; a session that has its end line is not written again."""
-        self._file.close()
+        # Whatever append could not write is tried again by closing; that it could not was said by append.
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def __enter__(self) -> Self:
         """Use as a context that closes the file."""
@@ -105,6 +112,15 @@ def read(path: Path) -> Session:
     except OSError as error:
         raise SessionFileError(f"{path} cannot be read: {error.strerror}") from error
     return decode(contents, str(path))
+
+
+def is_session(contents: bytes) -> bool:
+    """Whether the first line says that this is a session file, of whatever schema."""
+    try:
+        first = msgspec.json.decode(contents.partition(b"\n")[0])
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False
+    return isinstance(first, dict) and first.get("type") == "session"
 
 
 def decode(contents: bytes, path: str) -> Session:

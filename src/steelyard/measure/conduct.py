@@ -29,6 +29,9 @@ _FAILURES = 3
 _PILOT_VALUES = 3
 
 Append = Callable[[Line], None]
+#: Asked after each block (counted from 1) whether all that was to be found out is found out.
+Enough = Callable[[int], bool]
+EndReason = Literal["blocks", "budget", "decided"]
 Role = Literal["pilot", "block", "sentinel"]
 
 
@@ -44,13 +47,18 @@ class Progress(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What is to be conducted: the header of the session, and what was done before an interruption."""
+    """What is to be conducted: the header of the session, and what was done before an interruption.
+
+    programs: by probe, and by ``probe~variant`` where a variant has a program of its own.
+    groups: by case, the group whose cases run one after the other in a block; a case without one is its own.
+    """
 
     header: Header
     programs: Mapping[str, Path]
     baselines: Mapping[str, Case]
     deadline_s: float
     before: Session | None = None
+    groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 class Conductor:
@@ -63,6 +71,7 @@ class Conductor:
         append: Append,
         progress: Progress,
         clock: Callable[[], float] = time.monotonic,
+        enough: Enough = lambda _block: False,
     ) -> None:
         self._work = work
         self._header = work.header
@@ -70,6 +79,8 @@ class Conductor:
         self._append = append
         self._progress = progress
         self._clock = clock
+        self._enough = enough
+        self._variants = {variant.label: variant for variant in work.header.variants}
         runs = work.before.runs if work.before else ()
         self._spent_before_s = sum(run.wall_s for run in runs)
         self._timed_s = sum(run.timed_s for run in runs if run.role == "block")
@@ -140,14 +151,16 @@ class Conductor:
 
     def _planned(self, case: Case, run: Run, *, control: bool) -> PlannedCase:
         """What the pilot's run makes of a case. Its time of searching is no overhead of the runs to come."""
-        target_s = self._header.target_ns / 1e9
-        values = plan.values_for(run.overhead_s, target_s, self._header.values)
+        value_s = max(run.timed_s / max(1, len(run.values)), 1e-6)
+        values = plan.values_for(run.overhead_s, value_s, self._header.values)
         baseline = self._work.baselines.get(case.name)
+        control_group = plan.NULL if case in self._header.controls else ""
         return PlannedCase(
             case=case,
             operations=run.operations,
             values=values,
-            run_s=run.overhead_s + (values + 0.125) * run.timed_s / max(1, len(run.values)),
+            run_s=run.overhead_s + (values + 0.125) * value_s,
+            group=self._work.groups.get(case.name, control_group),
             baseline=baseline.name if baseline else None,
             control=control,
         )
@@ -163,7 +176,7 @@ class Conductor:
 
     # --- the blocks ---------------------------------------------------------------------------------------------------
 
-    def _blocks(self, planned: Plan) -> tuple[int, Literal["blocks", "budget"]]:
+    def _blocks(self, planned: Plan) -> tuple[int, EndReason]:
         """Run the blocks; returns how many were run and what ended them."""
         block_s = plan.block_seconds(planned.cases)
         budget_s = self._header.budget_s if self._header.blocks is None else None
@@ -180,6 +193,8 @@ class Conductor:
             block += 1
             blocks_left = max(0, planned.blocks - block)
             self._block(planned, block, blocks_left * block_s)
+            if block >= begun and self._enough(block):
+                return block, "decided"
             if block > begun:
                 block_s = max(self._clock() - began, 0.5 * block_s)
         return block, "blocks"
@@ -241,9 +256,12 @@ class Conductor:
         target_ns: int | None = None,
         padding: int = 0,
     ) -> Request:
+        variant = self._variants.get(case.variant or "")
         return Request(
             case=case,
-            program=self._work.programs[case.probe],
+            program=self._work.programs.get(f"{case.probe}~{case.variant}") or self._work.programs[case.probe],
+            interpreter=variant.python if variant else None,
+            environment=variant.environment if variant else {},
             descriptor=self._descriptor(case),
             values=values,
             operations=operations,
@@ -270,7 +288,7 @@ class Conductor:
             attempt=attempt,
             started=outcome.started,
             wall_s=outcome.wall_s,
-            status=outcome.status,  # type: ignore[arg-type]
+            status=outcome.status,
             operations=transcript.meta.operations if transcript else 0,
             values=values,
             caveats=transcript.caveats if transcript else (),

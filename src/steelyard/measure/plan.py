@@ -15,8 +15,10 @@ from steelyard.records import Case, PlannedCase
 
 #: Fewest values of a run, so that its lower quartile is not its minimum.
 FEWEST_VALUES = 5
-#: Most values of a run; a case whose setup takes a second is not worth measuring for three.
+#: Most values of a run, and longest timed part that setting up may be repaid with: a case whose setup takes a second
+#: is not worth measuring for four.
 MOST_VALUES = 99
+MOST_TIMED_S = 1.5
 #: Fewest blocks that give a 95 % order-statistic interval of the median (2 · 0.5^n ≤ 0.05).
 FEWEST_BLOCKS = 6
 #: Timed part of a run that is aimed at, as a multiple of what is spent around it.
@@ -36,10 +38,13 @@ def controls() -> list[Case]:
     ]
 
 
-def values_for(overhead_s: float, target_s: float, values: int) -> int:
-    """How many values a run should have, at least ``values``: more where starting and setting up takes long."""
-    wanted = math.ceil(TIMED_TO_OVERHEAD * overhead_s / target_s)
-    return max(values, min(MOST_VALUES, wanted))
+def values_for(overhead_s: float, value_s: float, values: int) -> int:
+    """How many values a run should have, at least ``values``: more where starting and setting up takes long.
+
+    value_s: how long one value took in the pilot, above zero.
+    """
+    timed_s = min(TIMED_TO_OVERHEAD * overhead_s, MOST_TIMED_S)
+    return max(values, min(MOST_VALUES, math.ceil(timed_s / value_s)))
 
 
 def block_seconds(cases: Sequence[PlannedCase]) -> float:
@@ -53,10 +58,21 @@ def blocks_for(budget_s: float, cases: Sequence[PlannedCase]) -> int:
 
 
 def order(cases: Sequence[PlannedCase], block: int, seed: int) -> list[PlannedCase]:
-    """The cases of a block (counted from 1) in the order in which they run."""
-    shuffled = list(cases)
-    _random(seed, "order", block).shuffle(shuffled)
-    return shuffled
+    """The cases of a block (counted from 1) in the order in which they run.
+
+    Cases of one group run one after the other, groups and the cases within them in random order: what is to be compared
+    closely should meet the same minute of the machine (`steelyard prove`: a step of the machine's speed between the two
+    runs of a pair takes a fifth of the power in a large suite).
+    """
+    groups: dict[str, list[PlannedCase]] = {}
+    for planned in cases:
+        groups.setdefault(planned.group or planned.case.name, []).append(planned)
+    shuffled = list(groups.values())
+    generator = _random(seed, "order", block)
+    generator.shuffle(shuffled)
+    for group in shuffled:
+        generator.shuffle(group)
+    return [planned for group in shuffled for planned in group]
 
 
 def padding(seed: int, block: int, case: str, attempt: int) -> int:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -49,6 +49,8 @@ class Request:
     operations: int | None = None
     target_ns: int | None = None
     padding: int = 0
+    interpreter: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ class Outcome:
 
     started: float
     wall_s: float
-    status: str
+    status: Literal["ok", "failed", "skipped"]
     transcript: Transcript | None = None
     error: str | None = None
     cpus: tuple[int, ...] = ()
@@ -129,8 +131,8 @@ class ProcessRunner:
             report = msgspec.json.decode(bytes(output.report), type=_Report)
         except msgspec.DecodeError:
             words = bytes(output.stderr).decode("utf-8", "replace").strip()
-            error = f"the launcher did not report: {words or 'it was killed'}"
-            return Outcome(started=started, wall_s=wall_s, status="failed", error=error, cpus=cpus)
+            lost = f"the launcher did not report: {words or 'it was killed'}"
+            return Outcome(started=started, wall_s=wall_s, status="failed", error=lost, cpus=cpus)
         own_s = (report.user_ns + report.system_ns) / 1e9
         foreign, steal = audit.shares(before, after, own_s, wall_s, len(cpus))
         status, error, transcript = _judge(request, report, output)
@@ -164,6 +166,7 @@ class ProcessRunner:
             *("--scratch", str(self._scratch / run_id)),
             *("--report", str(write_end)),
             "--",
+            *([request.interpreter] if request.interpreter else []),
             str(request.program),
             *protocol.run_arguments(
                 request.case,
@@ -173,7 +176,12 @@ class ProcessRunner:
                 target_ns=request.target_ns,
             ),
         ]
-        environment = {**os.environ, "STEELYARD_RUN_ID": run_id, "STEELYARD_PADDING": "x" * request.padding}
+        environment = {
+            **os.environ,
+            **request.environment,
+            "STEELYARD_RUN_ID": run_id,
+            "STEELYARD_PADDING": "x" * request.padding,
+        }
         try:
             process = subprocess.Popen(
                 command,
@@ -223,12 +231,14 @@ def _listen(process: subprocess.Popen[bytes], report: object, patience_s: float)
     return output
 
 
-def _judge(request: Request, report: _Report, output: _Output) -> tuple[str, str | None, Transcript | None]:
+def _judge(
+    request: Request, report: _Report, output: _Output
+) -> tuple[Literal["ok", "failed", "skipped"], str | None, Transcript | None]:
     """Status, error and transcript of a run that the launcher saw to its end."""
     if output.flooded:
         return "failed", f"printed more than {OUTPUT_LIMIT >> 20} MiB", None
     if report.stopped == "deadline":
-        return "failed", f"did not finish within {request.deadline_s:.0f} s", None
+        return "failed", f"did not finish within {request.deadline_s:g} s", None
     if report.stopped == "disk" or report.signal == signal.SIGXFSZ:
         return "failed", "wrote more to files than a probe of its kind may", None
     if report.stopped:

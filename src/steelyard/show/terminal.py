@@ -40,6 +40,8 @@ def _head(findings: Findings, console: Console) -> None:
     )
     state = "" if findings.complete else " [yellow]— not complete: `steelyard run --resume` goes on[/]"
     console.print(f"{findings.started}, {findings.blocks} blocks, seed {findings.seed}{state}")
+    if findings.void:
+        console.print(Text(f"VOID, do not use these figures: {findings.void}", style="bold red"))
     console.print()
 
 
@@ -155,6 +157,7 @@ def _doubts(findings: Findings, console: Console) -> None:
         for caveat in case.caveats:
             by_caveat.setdefault(caveat, []).append(case.case)
     _list(console, "caveats", (f"{_some(cases)}: {caveat}" for caveat, cases in by_caveat.items()))
+    _list(console, "controls", (f"{control.name} {control.state}: {control.said}" for control in findings.controls))
     _list(console, "failed", (f"{case}: {error}" for case, error in findings.failures.items()))
     _list(console, "cleaned up", (f"{case}: {'; '.join(what)}" for case, what in findings.leftovers.items()))
     show_skips(findings.skips, console)

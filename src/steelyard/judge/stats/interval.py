@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An interval and the confidence with which it was computed, shared by every method of this folder."""
 
 import math
@@ -17,6 +18,7 @@ class Interval:
     confidence: float
 
     def __post_init__(self) -> None:
+        """Raise ValueError on ends out of order or a confidence that is none."""
         if not 0 < self.confidence <= 1:
             raise ValueError(f"confidence must be above 0 and at most 1, not {self.confidence}")
         if not self.low <= self.high:

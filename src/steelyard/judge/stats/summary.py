@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Centre and spread of one sample, and of a sample less its overhead.
 
-The interval of the median is made of two order statistics; it is exact for any continuous distribution, since the number
-of values below the true median is binomial with one half.
-Source: Hahn & Meeker 1991, Statistical Intervals, section 5.2; Le Boudec 2010, Performance Evaluation, theorem 2.1.
+The interval of the median is made of two order statistics; it is exact for any continuous distribution, since the
+number of values below the true median is binomial with one half.
+Source: Hahn & Meeker 1991, Statistical Intervals, chapter 5; Le Boudec 2010, Performance Evaluation, theorem 2.1.
 Quantiles interpolate linearly between order statistics (Hyndman & Fan 1996, definition 7).
 """
 
@@ -13,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.judge.stats.checks import FloatArray, finite, matched
 from steelyard.judge.stats.interval import Interval
-from steelyard.judge.stats.samples import FloatArray, finite, matched
 
 
 @dataclass(frozen=True, slots=True)

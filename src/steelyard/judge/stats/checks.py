@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a sample must be before a method may use it: one number a run, finite, and positive where a ratio is taken."""
 
 from typing import TypeAlias

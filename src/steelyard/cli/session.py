@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every measuring command shares: from a selection to a kept session. Defines no command."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy
+import scipy
+from rich.console import Console
+
+import steelyard
+from steelyard.errors import SelectionError, SessionFileError, UsageError
+from steelyard.keep import session as sessions
+from steelyard.measure import catalog, conduct, machine, plan
+from steelyard.measure.audit import audit
+from steelyard.measure.runner import ProcessRunner, scratch_folder
+from steelyard.records import SCHEMA, Audit, Case, Header, Resumed, Session, Variant
+from steelyard.show.progress import progress
+from steelyard.units import parse_duration
+
+DEFAULT_BLOCKS = 10
+_TARGET = "10ms"
+_QUICK_TARGET = "4ms"
+_VALUES = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How long and how carefully to measure, as said on the command line."""
+
+    blocks: int | None = None
+    budget: str | None = None
+    quick: bool = False
+    seed: int | None = None
+    target: str | None = None
+    values: int | None = None
+    deadline: str = "60s"
+
+    def check(self) -> None:
+        """Raise UsageError for settings that contradict each other or make no sense."""
+        if self.blocks is not None and self.budget is not None:
+            raise UsageError("--blocks and --budget both say when to end: give one of them")
+        for name, number in (("--blocks", self.blocks), ("--values", self.values)):
+            if number is not None and number < 1:
+                raise UsageError(f"{name} must be at least 1")
+        for duration in (self.budget, self.target, self.deadline):
+            if duration is not None:
+                parse_duration(duration)
+
+    @property
+    def planned_blocks(self) -> int | None:
+        """Number of blocks; None when a budget decides."""
+        if self.blocks is None and self.budget is None:
+            return plan.FEWEST_BLOCKS if self.quick else DEFAULT_BLOCKS
+        return self.blocks
+
+
+def parse_params(texts: Sequence[str]) -> dict[str, list[str]]:
+    """``name=value,value`` texts as overridden sweeps."""
+    parsed: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, listed = text.partition("=")
+        if not equals or not name or not listed:
+            raise UsageError(f'--param takes name=value[,value…], not "{text}"')
+        parsed.setdefault(name, []).extend(listed.split(","))
+    return parsed
+
+
+class Lab:
+    """The machine at hand, its probes and where they lie; measures sessions and keeps them."""
+
+    def __init__(self) -> None:
+        self.host = machine.survey()
+        self.found = catalog.load(catalog.probe_folders())
+        self._words = Console(stderr=True, highlight=False)
+
+    def select(self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str]) -> list[Case]:
+        """The cases that a command line stands for."""
+        return catalog.select(self.found, selectors, parse_params(params), placements)
+
+    def header(self, selection: Sequence[Case], settings: Settings, variants: Sequence[Variant] = ()) -> Header:
+        """The header of a new session."""
+        settings.check()
+        controls = [case for case in plan.controls() if case.probe in self.found.probes]
+        used = {case.probe for case in (*selection, *controls, *self._baselines(selection).values())}
+        return Header(
+            schema=SCHEMA,
+            id=os.urandom(8).hex(),
+            started=sessions.now(),
+            seed=random.SystemRandom().randrange(2**32) if settings.seed is None else settings.seed,
+            machine=self.host,
+            versions={
+                "steelyard": steelyard.__version__,
+                "python": sys.version.split()[0],
+                "numpy": numpy.__version__,
+                "scipy": scipy.__version__,
+            },
+            command=tuple(sys.argv[1:]),
+            selection=tuple(selection),
+            controls=tuple(controls),
+            probes={name: self.found.probes[name].facts() for name in sorted(used)},
+            blocks=settings.planned_blocks,
+            budget_s=None if settings.budget is None else parse_duration(settings.budget),
+            target_ns=round(parse_duration(settings.target or (_QUICK_TARGET if settings.quick else _TARGET)) * 1e9),
+            values=settings.values or (plan.FEWEST_VALUES if settings.quick else _VALUES),
+            variants=tuple(variants),
+        )
+
+    def _baselines(self, cases: Iterable[Case]) -> dict[str, Case]:
+        """The baseline of each case that has one, of the same variant."""
+        found = {}
+        for case in cases:
+            if baseline := catalog.baseline_of(case, self.found):
+                found[case.name] = msgspec.structs.replace(baseline, variant=case.variant)
+        return found
+
+    def _programs(self, header: Header) -> dict[str, Path]:
+        """The program of each probe, and of each probe of a variant that has its own folder."""
+        programs = {name: self.found.probes[name].path for name in header.probes}
+        for variant in header.variants:
+            if variant.probes is None:
+                continue
+            there = catalog.find_programs([Path(variant.probes)])
+            for name in {case.probe for case in header.selection if case.variant == variant.label}:
+                if name not in there:
+                    raise SelectionError(f"{variant.probes} has no probe {name}: build it there, or select another")
+                catalog.describe(there[name], name)
+                programs[f"{name}~{variant.label}"] = there[name].resolve()
+        return programs
+
+    def measure(
+        self,
+        header: Header,
+        path: Path | None,
+        *,
+        deadline: str,
+        before: Session | None = None,
+        enough: conduct.Enough = lambda _block: False,
+        groups: Mapping[str, str] | None = None,
+    ) -> Session:
+        """Conduct a session to its end and keep it; returns it as read from its file.
+
+        ``groups`` names, by case, what is to run one after the other in each block.
+        """
+        where = path or sessions.new_path(self.host.key)
+        cases = [*header.selection, *header.controls]
+        work = conduct.Work(
+            header=header,
+            programs=self._programs(header),
+            baselines=self._baselines(cases),
+            deadline_s=parse_duration(deadline),
+            before=before,
+            groups=groups or {},
+        )
+        scratch = scratch_folder()
+        try:
+            with machine.lock(lambda: self._words.print("another session measures on this machine; waiting for it")):
+                if before and sessions.read(where) != before:
+                    # Another lab went on with it while this one waited for the machine: what is left to do is not known.
+                    raise SessionFileError(f"{where} was gone on with by another lab: look at it, then resume it again")
+                writer = (
+                    sessions.SessionWriter.reopen(where) if before else sessions.SessionWriter.create(where, header)
+                )
+                with writer:
+                    if before:
+                        writer.append(Resumed(at=sessions.now(), machine_key=self.host.key))
+                    else:
+                        for skip in self.found.skips:
+                            writer.append(skip)
+                    writer.append(Audit(moment="before", disturbances=audit(self.host)))
+                    runner = ProcessRunner(catalog.native_folder() / "launch", self.host.cpus, scratch)
+                    with _OutOfTheWay(self.host.cpus), progress(self._words, str(where)) as shown:
+                        conduct.Conductor(work, runner, writer.append, shown, enough=enough).conduct()
+        except KeyboardInterrupt:
+            if where.exists():
+                self._words.print("interrupted; all finished runs are kept: go on with")
+                self._words.print(f"  steelyard run --resume {where}", markup=False, soft_wrap=True)
+            raise
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return sessions.read(where)
+
+    def interrupted(self, path: Path) -> Session:
+        """The session to go on with; refuses when machine or probes are no longer the same."""
+        before = sessions.read(path)
+        header = before.header
+        if before.end is not None:
+            raise SessionFileError(f"{path} is complete: there is nothing to resume; `steelyard show {path}` shows it")
+        if header.machine.key != self.host.key:
+            raise SessionFileError(
+                f"{path} was begun on machine {header.machine.key} and this is {self.host.key}: go on there"
+            )
+        for name, facts in header.probes.items():
+            if name not in self.found.probes or self.found.probes[name].facts().sha256 != facts.sha256:
+                raise SessionFileError(f"{path}: probe {name} is not the program it was: begin a new session")
+        return before
+
+
+class _OutOfTheWay:
+    """Keeps the lab off the CPU on which pinned probes run, where there is another one."""
+
+    def __init__(self, cpus: tuple[int, ...]) -> None:
+        self._cpus = cpus
+
+    def __enter__(self) -> None:
+        if len(self._cpus) > 1:
+            os.sched_setaffinity(0, self._cpus[:-1])
+
+    def __exit__(self, *_: object) -> None:
+        os.sched_setaffinity(0, self._cpus)

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The language of claims: falsifiable statements with scope and rule, from library/claims/*.toml, one file a source.
+
+`verdicts` holds them against a session; `published` has the sources and the figures that they come from.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from steelyard.errors import InstallationError
+from steelyard.judge import published
+from steelyard.judge.published import Source
+from steelyard.judge.stats.growth import Form
+from steelyard.records import CasePattern, Record
+
+
+class Verdict(StrEnum):
+    """What a session says of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+    NOT_COMPARABLE = "not comparable"
+    NOT_MEASURED = "not measured"
+
+
+class Operand(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure of a case: its main metric unless another is named; ``net`` takes the overhead of its baseline off."""
+
+    case: str
+    metric: str | None = None
+    net: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what is no case."""
+        if CasePattern.parse(self.case) is None:
+            raise ValueError(f"{self.case!r} is no case: write question/way[param=value,…]@placement")
+
+    @property
+    def pattern(self) -> CasePattern:
+        """The case as a pattern; what it leaves out, the session must leave no choice about."""
+        pattern = CasePattern.parse(self.case)
+        assert pattern is not None, "checked when it was made"  # noqa: S101
+        return pattern
+
+
+class Sweep(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A metric over an integer parameter of a probe, all else as the case says, within both ends inclusive."""
+
+    of: Operand
+    parameter: str
+    smallest: int = 1
+    largest: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a sweep whose parameter the case has fixed."""
+        if self.parameter in self.of.pattern.parameters:
+            raise ValueError(f"{self.of.case!r} fixes {self.parameter}, over which it should be swept")
+
+
+class Ratio(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="ratio"):
+    """One cost over another lies within a range, of which one end may be open."""
+
+    of: Operand
+    over: Operand
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a range that is open at both ends or empty."""
+        _check_range(self.at_least, self.at_most)
+        if any(end is not None and end <= 0 for end in (self.at_least, self.at_most)):
+            raise ValueError("a ratio of costs lies above zero: at_least and at_most must too")
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """All figures that are compared."""
+        return (self.of, self.over)
+
+
+class Equal(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="equal"):
+    """Two costs differ by no more than a margin: 0.05 is the band from 1/1.05 to 1.05."""
+
+    of: Operand
+    over: Operand
+    margin: float
+
+    def __post_init__(self) -> None:
+        """Refuse a margin that nothing can lie in."""
+        if not 0 < self.margin < math.inf:
+            raise ValueError(f"a margin is a fraction above 0, not {self.margin}")
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """All figures that are compared."""
+        return (self.of, self.over)
+
+
+class Order(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="order"):
+    """Each of these costs less than the next."""
+
+    rising: tuple[Operand, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse an order of one."""
+        if len(self.rising) < 2:
+            raise ValueError("an order needs at least two operands")
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """All figures that are compared."""
+        return self.rising
+
+
+class Figure(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="figure"):
+    """A figure in its base unit lies within a range, of which one end may be open."""
+
+    of: Operand
+    unit: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a range that is open at both ends or empty."""
+        _check_range(self.at_least, self.at_most)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The one figure."""
+        return (self.of,)
+
+
+class Growth(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="growth"):
+    """A cost grows with a parameter in this form."""
+
+    along: Sweep
+    form: Form
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The case that is swept."""
+        return (self.along.of,)
+
+
+class Flat(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="flat"):
+    """No two points of a sweep differ by more than a factor."""
+
+    along: Sweep
+    factor: float
+
+    def __post_init__(self) -> None:
+        """Refuse a factor that nothing can lie in."""
+        if not 1 < self.factor < math.inf:
+            raise ValueError(f"a factor must be above 1, not {self.factor}")
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The case that is swept."""
+        return (self.along.of,)
+
+
+Rule = Ratio | Equal | Order | Figure | Growth | Flat
+
+
+class Claim(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A statement that a session can contradict.
+
+    ``statement`` is ours, one sentence; ``said`` is what the source said, as a fact with its figure; ``scope`` says
+    where the statement is meant to be true; ``note`` is what was found wrong with it, or with how it was come by.
+    """
+
+    id: str
+    statement: str
+    said: str
+    scope: str
+    test: Rule
+    note: str | None = None
+
+
+class Sourced(Record, frozen=True, kw_only=True):
+    """A claim together with who made it."""
+
+    source: Source
+    claim: Claim
+
+
+class _File(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    source: str
+    claim: tuple[dict[str, Any], ...]
+
+
+@cache
+def library() -> tuple[Sourced, ...]:
+    """Every claim, file by file. Raises InstallationError with the file and the field that is wrong."""
+    folder = resources.files("steelyard.judge.library") / "claims"
+    paths = sorted(folder.iterdir(), key=lambda path: path.name)
+    found = [
+        sourced
+        for path in paths
+        if path.name.endswith(".toml")
+        for sourced in read(path.read_bytes(), f"library/claims/{path.name}")
+    ]
+    _check_ids([sourced.claim.id for sourced in found], "library/claims")
+    return tuple(found)
+
+
+def read(contents: bytes, name: str) -> tuple[Sourced, ...]:
+    """The claims of one file. Raises InstallationError with this name, the claim and the field that is wrong."""
+    try:
+        file = msgspec.toml.decode(contents, type=_File)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InstallationError(f"{name}: {error}") from error
+    source = {item.source.id: item.source for item in published.library()}.get(file.source)
+    if source is None:
+        raise InstallationError(f"{name}: no file in library/published has the source {file.source!r}")
+    claims = [_claim(entry, name, number) for number, entry in enumerate(file.claim, start=1)]
+    _check_ids([claim.id for claim in claims], name)
+    return tuple(Sourced(source=source, claim=claim) for claim in claims)
+
+
+def _claim(entry: dict[str, Any], name: str, number: int) -> Claim:
+    try:
+        return msgspec.convert(entry, type=Claim)
+    except msgspec.ValidationError as error:
+        # The path inside a list says "[...]", which of thirty claims it was only we know.
+        raise InstallationError(f"{name}: claim {entry.get('id', number)!r}: {error}") from error
+
+
+def _check_ids(ids: list[str], name: str) -> None:
+    twice = sorted({one for one in ids if ids.count(one) > 1})
+    if twice:
+        raise InstallationError(f"{name}: two claims share the id {', '.join(twice)}")
+
+
+def _check_range(low: float | None, high: float | None) -> None:
+    if low is None and high is None:
+        raise ValueError("a range needs at_least, at_most or both")
+    if low is not None and high is not None and not low < high:
+        raise ValueError(f"no figure lies both above {low} and below {high}")

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons of many cases, judged together: verdicts of three with the family-wise error held by Holm.
+
+Within a session cases are compared by blocks; sessions by their samples, with the sentinel as covariate; files of other
+tools by whatever they kept of their processes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from steelyard.judge.controls import controls, void_reason
+from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, run_number
+from steelyard.judge.stats import stopping
+from steelyard.judge.stats.checks import matched
+from steelyard.judge.stats.comparison import CONFIDENCE, Comparison, compare_paired
+from steelyard.judge.stats.family import hold
+from steelyard.judge.stats.planning import forecast
+from steelyard.judge.stats.unpaired import BETWEEN_SESSIONS, compare_unpaired
+from steelyard.records import Better, CasePattern, ForeignFile, Record, Session
+
+#: Two processes of one program differ by their memory layout and luck: a standard deviation of 1.5 to 6 % on shared
+#: virtual machines. A file without processes cannot show it, so it is allowed for.
+_BETWEEN_PROCESSES = 0.03
+
+Kind = Literal["blocks", "sessions", "files"]
+
+
+class Compared(Record, frozen=True, kw_only=True):
+    """One case under both sides. ``ratio`` is b/a with its interval; ``low`` may be 0 and ``high`` None (no bound).
+
+    ``worse``: the verdict is different, and in the direction that the metric calls worse.
+    ``more_blocks``, ``more_minutes``: what an undecided comparison would take; None where measuring on won't decide it.
+    """
+
+    case: str
+    metric: str
+    unit: str
+    better: Better
+    a: float
+    b: float
+    n: int
+    ratio: float
+    low: float
+    high: float | None
+    verdict: Literal["different", "equivalent", "undecided"]
+    worse: bool
+    more_blocks: int | None = None
+    more_minutes: float | None = None
+
+
+class Comparisons(Record, frozen=True, kw_only=True):
+    """Everything that may be said of two sides."""
+
+    kind: Kind
+    a: str
+    b: str
+    margin: float
+    confidence: float
+    cases: tuple[Compared, ...]
+    left_out: tuple[str, ...]
+    caveats: tuple[str, ...]
+    void: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two samples of one case and how to compare them at a confidence."""
+
+    case: str
+    metric: str
+    unit: str
+    better: Better
+    a: FloatArray
+    b: FloatArray
+    at: Callable[[float], Comparison]
+    seconds_per_block: float = 0.0
+
+
+def _finite(sample: FloatArray) -> FloatArray:
+    return sample[np.isfinite(sample)]
+
+
+def _compared(pairs: Sequence[_Pair], alpha: float, *, may_go_on: bool) -> tuple[Compared, ...]:
+    """All pairs judged as one family."""
+    if not pairs or alpha <= 0:
+        return tuple(_one(pair, pair.at(1.0), may_go_on=may_go_on) for pair in pairs)
+    family = hold([pair.at for pair in pairs], alpha)
+    return tuple(_one(pair, member.held, may_go_on=may_go_on) for pair, member in zip(pairs, family, strict=True))
+
+
+def _one(pair: _Pair, held: Comparison, *, may_go_on: bool) -> Compared:
+    more = forecast(held, pair.seconds_per_block) if may_go_on and held.verdict == "undecided" else None
+    costlier = held.ratio > 1
+    return Compared(
+        case=pair.case,
+        metric=pair.metric,
+        unit=pair.unit,
+        better=pair.better,
+        a=float(np.median(_finite(pair.a))),
+        b=float(np.median(_finite(pair.b))),
+        n=held.n,
+        ratio=held.ratio,
+        low=held.low,
+        high=held.high if math.isfinite(held.high) else None,
+        verdict=held.verdict.value,
+        worse=held.verdict == "different"
+        and ((costlier and pair.better == "lower") or (not costlier and pair.better == "higher")),
+        more_blocks=more.blocks if more else None,
+        more_minutes=more.minutes if more else None,
+    )
+
+
+# --- within a session -------------------------------------------------------------------------------------------------
+
+
+def _paired(label: str, a: CaseRuns, b: CaseRuns, margin: float, block_s: float) -> _Pair | None:
+    """Two cases of one session, by their main metrics; None where no block has both."""
+    metric = a.descriptor.metrics[0]
+    first, second = a.sample(metric), b.sample(b.descriptor.metrics[0])
+    both = np.isfinite(first) & np.isfinite(second) & (first > 0) & (second > 0)
+    if not both.any():
+        return None
+    at = partial(compare_paired, *matched(first[both], second[both]), margin)
+    return _Pair(
+        case=label,
+        metric=metric.name,
+        unit=metric.unit,
+        better=metric.better,
+        a=first[both],
+        b=second[both],
+        at=at,
+        seconds_per_block=block_s,
+    )
+
+
+def find_case(session: Session, text: str) -> str:
+    """The name of the one case of a session's plan that a text stands for; raises ValueError if it is none or many."""
+    names = [planned.case.name for planned in session.plan.cases] if session.plan else []
+    if text in names:
+        return text
+    pattern = CasePattern.parse(text)
+    cases = [planned.case for planned in session.plan.cases] if session.plan else []
+    found = [case.name for case in cases if pattern and pattern.matches(case)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(f'"{text}" stands for {len(found)} cases of {session.path}, such as {found[0]}: say which')
+    raise ValueError(f'{session.path} has no case "{text}"; `steelyard show {session.path}` lists its cases')
+
+
+def compare_cases(
+    session: Session,
+    pairs: Sequence[tuple[str, str, str]],
+    labels: tuple[str, str],
+    *,
+    margin: float,
+    alpha: float = 1 - CONFIDENCE,
+) -> Comparisons:
+    """Cases of one session by blocks. ``pairs``: what to call the pair, and the two names of cases."""
+    by_name = {runs.planned.case.name: runs for runs in case_runs(session)}
+    block_s = sum(runs.planned.run_s for runs in by_name.values())
+    made, left_out = [], []
+    for label, a, b in pairs:
+        missing = [name for name in (a, b) if name not in by_name]
+        pair = None if missing else _paired(label, by_name[a], by_name[b], margin, block_s)
+        if pair is None:
+            left_out.append(f"{label}: {' and '.join(missing) + ' was not measured' if missing else 'no common block'}")
+        else:
+            made.append(pair)
+    return Comparisons(
+        kind="blocks",
+        a=labels[0],
+        b=labels[1],
+        margin=margin,
+        confidence=1 - alpha,
+        cases=_compared(made, alpha, may_go_on=True),
+        left_out=tuple(left_out),
+        caveats=(),
+        void=void_reason(controls(session, by_name)),
+    )
+
+
+def alpha_at(blocks: int, looks: Sequence[int], planned: int) -> float:
+    """The error rate that may be spent when a session of at most ``planned`` blocks is looked at after ``blocks``."""
+    done = [look for look in looks if look < blocks] + [blocks]
+    return 1 - stopping.look_confidence(done, planned, 1 - CONFIDENCE)
+
+
+# --- between sessions -------------------------------------------------------------------------------------------------
+
+
+def _sentinel(session: Session, by_name: dict[str, CaseRuns]) -> FloatArray:
+    """The null probe's runs at both ends and in the blocks: the covariate of a session."""
+    null = next((runs for name, runs in by_name.items() if name.startswith("null/null[delay_percent=0,copy=0]")), None)
+    if null is None:
+        return np.array([])
+    metric = null.descriptor.metrics[0]
+    ends = [
+        run_number(run, lambda value: value.figure(metric), null.descriptor.statistic)
+        for run in session.runs
+        if run.role == "sentinel" and run.status == "ok"
+    ]
+    return _finite(np.concatenate([np.array(ends, dtype=np.float64), null.sample(metric)]))
+
+
+def compare_sessions(a: Session, b: Session, *, margin: float, alpha: float = 1 - CONFIDENCE) -> Comparisons:
+    """The cases that two sessions share, with the sentinel as covariate."""
+    sides = [{runs.planned.case.name: runs for runs in case_runs(session)} for session in (a, b)]
+    sentinels = [_sentinel(session, side) for session, side in zip((a, b), sides, strict=True)]
+    caveats = []
+    if not sentinels[0].size or not sentinels[1].size:
+        caveats.append("a session has no sentinel: the machine's own change cannot be divided out")
+        sentinels = [np.ones(6), np.ones(6)]
+    if a.header.machine.key != b.header.machine.key:
+        caveats.append(
+            f"the sessions are of two machines ({a.header.machine.key}, {b.header.machine.key}): "
+            "the ratio is of machines as well as of cases"
+        )
+    pairs = [
+        pair
+        for name in sides[0]
+        if name in sides[1] and not sides[0][name].planned.control
+        if (pair := _unpaired(name, sides[0][name], sides[1][name], sentinels, margin))
+    ]
+    shared = {pair.case for pair in pairs}
+    left_out = [
+        f"{name}: only in {session.path}"
+        for session, side in zip((a, b), sides, strict=True)
+        for name, runs in side.items()
+        if name not in shared and not runs.planned.control
+    ]
+    voids = [
+        f"{session.path}: {reason}"
+        for session, side in zip((a, b), sides, strict=True)
+        if (reason := void_reason(controls(session, side)))
+    ]
+    return Comparisons(
+        kind="sessions",
+        a=a.path,
+        b=b.path,
+        margin=margin,
+        confidence=1 - alpha,
+        cases=_compared(pairs, alpha, may_go_on=False),
+        left_out=tuple(left_out),
+        caveats=tuple(caveats),
+        void="; ".join(voids) or None,
+    )
+
+
+def _unpaired(name: str, a: CaseRuns, b: CaseRuns, sentinels: Sequence[FloatArray], margin: float) -> _Pair | None:
+    metric = a.descriptor.metrics[0]
+    first, second = _finite(a.sample(metric)), _finite(b.sample(metric))
+    if not first.size or not second.size or min(first.min(), second.min()) <= 0:
+        return None
+    return _Pair(
+        case=name,
+        metric=metric.name,
+        unit=metric.unit,
+        better=metric.better,
+        a=first,
+        b=second,
+        at=lambda confidence: compare_unpaired(first, second, *sentinels, margin=margin, confidence=confidence),
+    )
+
+
+# --- files of other tools ---------------------------------------------------------------------------------------------
+
+
+def compare_files(a: ForeignFile, b: ForeignFile, *, margin: float, alpha: float = 1 - CONFIDENCE) -> Comparisons:
+    """The benchmarks that two files share. What lacks the process level gets a wider interval, and a caveat."""
+    by_name = {sample.name: sample for sample in b.samples}
+    pairs, caveats = [], [*a.caveats, *b.caveats]
+    for first in a.samples:
+        second = by_name.get(first.name)
+        if second is None:
+            continue
+        processes = first.processes_known and second.processes_known
+        between = BETWEEN_SESSIONS if processes else math.hypot(BETWEEN_SESSIONS, _BETWEEN_PROCESSES * math.sqrt(2))
+        if not processes:
+            caveats.append(
+                f"{first.name}: the file does not say what belongs to which process; values of one process share its "
+                f"memory layout and its luck, so {_BETWEEN_PROCESSES:.0%} a process was allowed for: "
+                "run it in several processes to know"
+            )
+        costs_a, costs_b = np.array(first.runs), np.array(second.runs)
+        pairs.append(_foreign(first.name, first.unit, first.better, costs_a, costs_b, between, margin))
+    shared = {pair.case for pair in pairs}
+    left_out = [f"{sample.name}: only in one file" for f in (a, b) for sample in f.samples if sample.name not in shared]
+    caveats.append("the sides were not interleaved: whatever the machine did between them counts as a difference")
+    return Comparisons(
+        kind="files",
+        a=a.path,
+        b=b.path,
+        margin=margin,
+        confidence=1 - alpha,
+        cases=_compared(pairs, alpha, may_go_on=False),
+        left_out=tuple(left_out),
+        caveats=tuple(dict.fromkeys(caveats)),
+    )
+
+
+def _foreign(
+    name: str, unit: str, better: Better, a: FloatArray, b: FloatArray, between: float, margin: float
+) -> _Pair:
+    # Other tools keep no sentinel: a constant one divides nothing out and adds no width of its own.
+    still = np.ones(6)
+    return _Pair(
+        case=name,
+        metric="cost",
+        unit=unit,
+        better=better,
+        a=a,
+        b=b,
+        at=lambda confidence: compare_unpaired(
+            a, b, still, still, margin=margin, confidence=confidence, between=between
+        ),
+    )

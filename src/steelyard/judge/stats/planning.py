@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much more to measure: blocks until an undecided comparison is decided, and repetitions where the variance is.
+
+Source of the levels: Kalibera & Jones 2013, Rigorous Benchmarking in Reasonable Time, ISMM, with the variance
+estimators as their authors corrected them. The forecast is the usual sample size for a normal mean (Chow, Shao & Wang
+2008, Sample Size Calculations), with the present interval as the measure of the spread.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.judge.stats import signed_rank
+from steelyard.judge.stats.checks import FloatArray
+from steelyard.judge.stats.comparison import Comparison, Verdict, margin_edge
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What it would take to decide: blocks more, and about how many minutes they last."""
+
+    blocks: int
+    minutes: float
+
+
+def forecast(
+    comparison: Comparison, seconds_per_block: float, power: float = 0.8, most: int = 10_000
+) -> Forecast | None:
+    """The blocks still needed for a verdict, if the ratio is what it now seems to be; zero when it is decided.
+
+    power: the chance that so many blocks do decide, above 0 and below 1. None when more than `most` would be needed,
+    which is so whenever the ratio lies on the margin's edge: measuring longer will not help, another margin will.
+    With too few blocks for any interval: the blocks until there is one. Raises ValueError on a power or time out of
+    range.
+    """
+    if not 0 < power < 1 or not seconds_per_block >= 0:
+        raise ValueError("power must lie between 0 and 1, and a block cannot take less than no time")
+    if comparison.verdict is not Verdict.UNDECIDED:
+        return Forecast(0, 0.0)
+    total = _total_blocks(comparison, power)
+    if not total <= most:
+        return None
+    blocks = max(1, math.ceil(total) - comparison.n)
+    return Forecast(blocks, blocks * seconds_per_block / 60)
+
+
+def _total_blocks(comparison: Comparison, power: float) -> float:
+    if comparison.low <= 0 or math.isinf(comparison.high):
+        return _fewest_blocks(comparison.confidence)
+    distance = abs(abs(math.log(comparison.ratio)) - margin_edge(comparison.margin))
+    half_width = (math.log(comparison.high) - math.log(comparison.low)) / 2
+    if distance == 0:
+        return math.inf
+    normal = NormalDist()
+    reach = normal.inv_cdf((1 + comparison.confidence) / 2)
+    return comparison.n * (half_width / distance * (1 + max(0.0, normal.inv_cdf(power)) / reach)) ** 2
+
+
+def _fewest_blocks(confidence: float) -> float:
+    if confidence >= 1:
+        return math.inf
+    return next(n for n in range(1, 2000) if signed_rank.critical_rank(n, confidence) > 0)
+
+
+def variance_levels(values: npt.ArrayLike) -> FloatArray:
+    """The unbiased variance that each level adds, lowest level first, in the unit squared.
+
+    values: shape (r_n, ..., r_1), the highest level first: (processes, values), or (builds, processes, values).
+    An estimate may be negative; it then stands for a level that adds nothing that can be seen.
+    Raises ValueError when a level has fewer than two repetitions, or a value is not finite.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 0 or min(array.shape) < 2 or not np.isfinite(array).all():
+        raise ValueError("every level needs at least two repetitions and finite values to show its variance")
+    estimates: list[float] = []
+    seen = 0.0
+    for level in range(array.ndim):
+        spread = float(np.mean(np.var(array, axis=-1, ddof=1)))
+        estimates.append(spread - seen)
+        seen = spread / array.shape[-1] if level < array.ndim - 1 else 0.0
+        array = array.mean(axis=-1)
+    return np.array(estimates)
+
+
+def repetitions(costs: Sequence[float], variances: npt.ArrayLike, most: int = 1000) -> tuple[int, ...]:
+    """The numbers of repetitions inside each level but the highest, lowest first, that buy most precision for the time.
+
+    costs: the time one repetition of each level adds, lowest first, one unit: a value, then starting a process, then
+    a build.
+    variances: from `variance_levels`, of the same length. A level without visible variance is repeated once; below a
+    level without visible variance, `most` times, since there repeating is all that helps.
+    Raises ValueError on different lengths or a cost that is not above zero.
+    """
+    spreads = np.asarray(variances, dtype=np.float64)
+    if spreads.ndim != 1 or spreads.size != len(costs):
+        raise ValueError("a cost and a variance are needed for every level")
+    if not all(cost > 0 and math.isfinite(cost) for cost in costs):
+        raise ValueError("the time of a repetition must be above zero")
+    levels = zip(costs, costs[1:], spreads, spreads[1:], strict=False)
+    return tuple(_optimum(upper / lower, float(here), float(above), most) for lower, upper, here, above in levels)
+
+
+def _optimum(cost_ratio: float, here: float, above: float, most: int) -> int:
+    if here <= 0:
+        return 1
+    if above <= 0:
+        return most
+    return min(most, math.ceil(math.sqrt(cost_ratio * here / above)))

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims held against a session: holds, fails or undecided, with the evidence, or why there is no answer.
+
+Two cases are compared block by block (`stats.comparison`), a single figure by the interval of its median
+(`stats.summary`), a sweep by pairs of its points or by `stats.growth`. "Holds" needs the whole interval inside the
+range of the claim and "fails" the whole interval outside, and both must stand when all ranges of all claims are judged
+together (`stats.sign_flips`). Growth is judged by the weights of its forms, each sweep by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from steelyard.judge import claims as language
+from steelyard.judge import ranges
+from steelyard.judge.claims import Claim, Equal, Figure, Flat, Growth, Order, Ratio, Sourced, Sweep, Verdict
+from steelyard.judge.evidence import Column, Measured, NoAnswer
+from steelyard.judge.published import Source
+from steelyard.judge.stats import growth, sign_flips
+from steelyard.judge.stats.checks import FloatArray
+from steelyard.judge.stats.comparison import CONFIDENCE
+from steelyard.judge.stats.growth import Form
+from steelyard.judge.stats.summary import median_interval, middle
+from steelyard.records import Record, Session
+
+# Fewer points leave no degree of freedom to choose a form with (`stats.growth`).
+_GROWTH_POINTS = 5
+
+
+class FigureSeen(Record, frozen=True, kw_only=True):
+    """A figure that a verdict rests on, in its base unit; ``low`` and ``high`` are None with too few blocks."""
+
+    case: str
+    metric: str
+    unit: str
+    net: bool
+    n: int
+    median: float
+    low: float | None
+    high: float | None
+
+
+class RangeSeen(Record, frozen=True, kw_only=True):
+    """A figure (``over`` is None) or a ratio, its interval, and the range that the claim says it lies in.
+
+    The interval is this test's own; the verdict is that in the family of all ranges.
+    """
+
+    of: str
+    over: str | None
+    unit: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    at_least: float | None
+    at_most: float | None
+    verdict: Verdict
+
+
+class GrowthSeen(Record, frozen=True, kw_only=True):
+    """The form of a curve; "cannot tell" where several ``candidates`` remain. Rises are relative, over the sweep.
+
+    ``stable``: leaving out any one block gives the same form.
+    """
+
+    parameter: str
+    claimed: Form
+    form: str
+    weight: float
+    candidates: tuple[Form, ...]
+    misfit: float
+    rise_low: float
+    rise_high: float
+    stable: bool
+
+
+class Settle(Record, frozen=True, kw_only=True):
+    """What would decide: so many more blocks of the same session, or None where no number of them will."""
+
+    blocks: int | None
+    minutes: float | None
+
+
+class ClaimFinding(Record, frozen=True, kw_only=True):
+    """A claim with its verdict. ``reason`` says why there is no clear one; ``caveats`` are the doubts of its runs."""
+
+    claim: Claim
+    source: Source
+    verdict: Verdict
+    reason: str | None = None
+    figures: tuple[FigureSeen, ...] = ()
+    ranges: tuple[RangeSeen, ...] = ()
+    growth: GrowthSeen | None = None
+    settle: Settle | None = None
+    caveats: tuple[str, ...] = ()
+
+
+class ClaimFindings(Record, frozen=True, kw_only=True):
+    """All claims held against a session.
+
+    ``void`` says why the session proves nothing, if its controls failed; ``edges`` is the size of the family: the ends
+    of ranges that were judged together.
+    """
+
+    path: str
+    started: str
+    machine_key: str
+    cpu: str
+    void: str | None
+    blocks: int
+    confidence: float
+    edges: int
+    findings: tuple[ClaimFinding, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Evidence:
+    """A claim for which there is evidence: the columns and the tests that decide it, or its growth."""
+
+    columns: tuple[Column, ...]
+    tests: tuple[ranges.RangeTest, ...] = ()
+    growth: GrowthSeen | None = None
+    only_extreme: bool = False
+
+
+def judge_claims(session: Session, claims: Sequence[Sourced] | None = None) -> ClaimFindings:
+    """Every claim of the library, or those given, held against a session."""
+    held = language.library() if claims is None else tuple(claims)
+    measured = Measured(session)
+    found = [_evidence_if_any(item, measured) for item in held]
+    rows = [
+        row for evidence in found if isinstance(evidence, _Evidence) for test in evidence.tests for row in test.rows
+    ]
+    p_values = iter(sign_flips.adjusted(rows))
+    findings = []
+    for item, evidence in zip(held, found, strict=True):
+        if isinstance(evidence, ClaimFinding):
+            findings.append(evidence)
+            continue
+        own = [np.array([next(p_values) for _ in test.rows]) for test in evidence.tests]
+        findings.append(_finding(item, evidence, own, len(rows), measured.block_s))
+    machine = session.header.machine
+    return ClaimFindings(
+        path=session.path,
+        started=session.header.started,
+        machine_key=machine.key,
+        cpu=machine.facts.get("cpu", ""),
+        void=measured.void,
+        blocks=measured.blocks,
+        confidence=CONFIDENCE,
+        edges=len(rows),
+        findings=tuple(findings),
+    )
+
+
+# --- evidence ---------------------------------------------------------------------------------------------------------
+
+
+def _evidence_if_any(item: Sourced, measured: Measured) -> _Evidence | ClaimFinding:
+    try:
+        return _evidence(item.claim, measured)
+    except NoAnswer as none:
+        return ClaimFinding(claim=item.claim, source=item.source, verdict=none.verdict, reason=none.reason)
+
+
+def _evidence(claim: Claim, measured: Measured) -> _Evidence:
+    match claim.test:
+        case Ratio() as rule:
+            of, over = measured.column(rule.of), measured.column(rule.over)
+            return _Evidence((of, over), (ranges.ratio(of, over, rule.at_least, rule.at_most),))
+        case Equal() as rule:
+            of, over = measured.column(rule.of), measured.column(rule.over)
+            return _Evidence((of, over), (ranges.ratio(of, over, 1 / (1 + rule.margin), 1 + rule.margin),))
+        case Order() as rule:
+            columns = tuple(measured.column(operand) for operand in rule.rising)
+            return _Evidence(columns, tuple(ranges.ratio(dear, cheap, 1.0, None) for cheap, dear in pairwise(columns)))
+        case Figure() as rule:
+            column = measured.column(rule.of)
+            _check_unit(column, rule.unit)
+            return _Evidence((column,), (ranges.figure(column, rule.at_least, rule.at_most),))
+        case Flat() as rule:
+            return _flat(measured.sweep(rule.along), rule)
+        case Growth() as rule:
+            return _growth(measured.sweep(rule.along), rule, measured.cpus)
+
+
+def _check_unit(column: Column, unit: str) -> None:
+    if column.metric.unit != unit:
+        raise NoAnswer(
+            Verdict.NOT_MEASURED,
+            f"{column.case} {column.metric.name} is in {column.metric.unit!r}, the claim in {unit!r}",
+        )
+
+
+def _flat(points: dict[int, Column], rule: Flat) -> _Evidence:
+    if len(points) < 2:
+        raise NoAnswer(Verdict.NOT_MEASURED, _too_few_points(rule.along, len(points), 2))
+    tests = tuple(ranges.ratio(b, a, 1 / rule.factor, rule.factor) for a, b in combinations(points.values(), 2))
+    return _Evidence(tuple(points.values()), tests, only_extreme=True)
+
+
+def _growth(points: dict[int, Column], rule: Growth, cpus: int) -> _Evidence:
+    columns = tuple(points.values())
+    if len(points) < _GROWTH_POINTS:
+        raise NoAnswer(Verdict.UNDECIDED, _too_few_points(rule.along, len(points), _GROWTH_POINTS))
+    fewest = min(int(np.isfinite(column.values).sum()) for column in columns)
+    if fewest < ranges.fewest_blocks():
+        raise NoAnswer(Verdict.UNDECIDED, f"a point has {fewest} blocks and needs {ranges.fewest_blocks()}")
+    table = np.array([column.values for column in columns])
+    if np.nanmin(table) <= 0:
+        raise NoAnswer(Verdict.UNDECIDED, "a point can't be told from zero: its growth would say nothing")
+    placed = columns[0].runs.planned.case.placement
+    fit = partial(_fit, list(points), cpus=None if placed == "same" else float(cpus))
+    fitted = fit(table)
+    without_one = [fit(np.delete(table, block, axis=1)).form for block in range(table.shape[1])]
+    return _Evidence(
+        columns,
+        growth=GrowthSeen(
+            parameter=rule.along.parameter,
+            claimed=rule.form,
+            form=fitted.form,
+            weight=fitted.confidence,
+            candidates=fitted.candidates,
+            misfit=fitted.misfit,
+            rise_low=fitted.rise_low,
+            rise_high=fitted.rise_high,
+            stable=all(form == fitted.form for form in without_one),
+        ),
+    )
+
+
+def _fit(n: Sequence[int], table: FloatArray, cpus: float | None) -> growth.Growth:
+    """The growth of the points' medians over the blocks (columns of the table)."""
+    return growth.fit_growth(n, np.nanmedian(table, axis=1), cpus=cpus)
+
+
+def _too_few_points(sweep: Sweep, points: int, needed: int) -> str:
+    end = f" to {sweep.largest}" if sweep.largest is not None else ""
+    return (
+        f"{points} values of {sweep.parameter} from {sweep.smallest}{end} in the session, and {needed} are needed: "
+        f"give more by --param {sweep.parameter}=…"
+    )
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------------------
+
+
+def _finding(
+    item: Sourced, evidence: _Evidence, p_values: Sequence[FloatArray], edges: int, block_s: float
+) -> ClaimFinding:
+    verdicts = [test.together(own) for test, own in zip(evidence.tests, p_values, strict=True)]
+    verdict = _of_growth(evidence.growth) if evidence.growth else _of_all(verdicts)
+    undecided = [test for test, one in zip(evidence.tests, verdicts, strict=True) if one is Verdict.UNDECIDED]
+    open_question = verdict is Verdict.UNDECIDED and bool(undecided)
+    return ClaimFinding(
+        claim=item.claim,
+        source=item.source,
+        verdict=verdict,
+        reason=_why(undecided, edges) if open_question else _why_growth(evidence.growth, verdict),
+        figures=tuple(dict.fromkeys(_seen(column) for column in evidence.columns)),
+        ranges=_ranges(evidence, verdicts, verdict),
+        growth=evidence.growth,
+        settle=_settle(undecided, edges, block_s) if open_question else None,
+        caveats=_caveats(evidence.columns),
+    )
+
+
+def _of_all(verdicts: Sequence[Verdict]) -> Verdict:
+    """One range missed refutes the claim; it holds when all ranges are kept."""
+    if Verdict.FAILS in verdicts:
+        return Verdict.FAILS
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.HOLDS
+
+
+def _of_growth(seen: GrowthSeen) -> Verdict:
+    """Decided only by a form that is told, and told without any one of the blocks as well."""
+    if seen.form == "cannot tell" or not seen.stable:
+        return Verdict.UNDECIDED
+    return Verdict.HOLDS if seen.form == seen.claimed else Verdict.FAILS
+
+
+def _why_growth(seen: GrowthSeen | None, verdict: Verdict) -> str | None:
+    if seen is None or verdict is not Verdict.UNDECIDED:
+        return None
+    if seen.form == "cannot tell":
+        return (
+            "no one form can be told: more values of the parameter over a wider range, or a quieter machine, would help"
+        )
+    return "the form changes when one block is left out: more blocks would help"
+
+
+def _why(undecided: Sequence[ranges.RangeTest], edges: int) -> str:
+    fewest = min(test.estimate_at(CONFIDENCE).n for test in undecided)
+    if fewest < ranges.fewest_blocks():
+        return f"{fewest} blocks are too few for an interval: {ranges.fewest_blocks()} give the first"
+    if all(test.alone is not Verdict.UNDECIDED for test in undecided):
+        return f"sure by itself, but not yet in a family of {edges} ends of ranges that are judged together"
+    return "the interval lies across an end of the range"
+
+
+def _settle(undecided: Sequence[ranges.RangeTest], edges: int, block_s: float) -> Settle:
+    """Blocks until the last of these tests is decided, as far as can be foreseen."""
+    needed = [ranges.blocks_more(test, edges) for test in undecided]
+    known = [blocks for blocks in needed if blocks is not None]
+    if len(known) < len(needed):
+        return Settle(blocks=None, minutes=None)
+    return Settle(blocks=max(known), minutes=max(known) * block_s / 60)
+
+
+def _seen(column: Column) -> FigureSeen:
+    there = column.values[np.isfinite(column.values)]
+    interval = median_interval(there, CONFIDENCE)
+    return FigureSeen(
+        case=column.case,
+        metric=column.metric.name,
+        unit=column.metric.unit,
+        net=column.net,
+        n=there.size,
+        median=middle(there),
+        low=_finite(interval.low),
+        high=_finite(interval.high),
+    )
+
+
+def _ranges(evidence: _Evidence, verdicts: Sequence[Verdict], whole: Verdict) -> tuple[RangeSeen, ...]:
+    """The tests, or of the pairs of a sweep the one that lies furthest apart of those that decided."""
+    seen = [_range(test, verdict) for test, verdict in zip(evidence.tests, verdicts, strict=True)]
+    if not evidence.only_extreme or not seen:
+        return tuple(seen)
+    return (max((one for one in seen if one.verdict is whole), key=lambda one: abs(math.log(one.value))),)
+
+
+def _range(test: ranges.RangeTest, verdict: Verdict) -> RangeSeen:
+    estimate = test.estimate_at(CONFIDENCE)
+    unbounded = math.isinf(estimate.high)
+    return RangeSeen(
+        of=_label(test.of),
+        over=_label(test.over) if test.over else None,
+        unit="1" if test.over else test.of.metric.unit,
+        value=estimate.value,
+        low=None if unbounded else estimate.low,
+        high=None if unbounded else estimate.high,
+        n=estimate.n,
+        at_least=test.at_least,
+        at_most=test.at_most,
+        verdict=verdict,
+    )
+
+
+def _label(column: Column) -> str:
+    """The case, with its metric where that is not the main one."""
+    main = column.metric == column.runs.descriptor.metrics[0]
+    return " ".join([column.case, *([] if main else [column.metric.name]), *(["less overhead"] if column.net else [])])
+
+
+def _caveats(columns: Sequence[Column]) -> tuple[str, ...]:
+    said = dict.fromkeys(
+        f"{column.case}: {caveat}" for column in columns for run in column.runs.counted for caveat in run.caveats
+    )
+    for column in columns:
+        runs = column.runs.counted
+        disturbed = sum(bool(run.disturbed) for run in runs)
+        if disturbed:
+            said[f"{column.case}: {disturbed} of {len(runs)} runs were disturbed, also when repeated"] = None
+    return tuple(said)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims with their verdicts: for people on a terminal, and as objects for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.judge.claims import Verdict
+from steelyard.judge.verdicts import ClaimFinding, ClaimFindings, FigureSeen, GrowthSeen, RangeSeen, Settle
+from steelyard.units import format_interval, format_quantity
+
+_STYLES = {
+    Verdict.HOLDS: "bold green",
+    Verdict.FAILS: "bold red",
+    Verdict.UNDECIDED: "bold yellow",
+    Verdict.NOT_COMPARABLE: "dim",
+    Verdict.NOT_MEASURED: "dim",
+}
+_WIDEST = 120
+#: Doubts printed of one claim; a loaded machine gives a new one with every run.
+_CAVEATS = 3
+
+
+def show(findings: ClaimFindings, console: Console) -> None:
+    """All claims, source by source: the answered first, then those that this machine or this session cannot answer."""
+    console.print(Text(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold"))
+    console.print(Text(f"{findings.path}, {findings.blocks} blocks"), soft_wrap=True)
+    if findings.void:
+        console.print(Text(f"VOID: {findings.void}", style="bold red"))
+    console.print()
+    ranked = sorted(findings.findings, key=lambda finding: (finding.source.id, not _answered(finding)))
+    for _, members in groupby(ranked, key=lambda finding: finding.source.id):
+        group = list(members)
+        source = group[0].source
+        console.print(Text(f"{source.title}, {source.year}", style="bold"))
+        console.print(Text(f"on {source.machine}", style="dim"))
+        console.print()
+        for finding in group:
+            _claim(finding, console)
+    _foot(findings, console)
+
+
+def objects(findings: ClaimFindings) -> list[dict[str, Any]]:
+    """One object a claim."""
+    return [_object(finding, findings.void) for finding in findings.findings]
+
+
+def _object(finding: ClaimFinding, void: str | None) -> dict[str, Any]:
+    claim = finding.claim
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "verdict": finding.verdict.value,
+        "reason": finding.reason,
+        "void": void,
+        "ranges": msgspec.to_builtins(finding.ranges),
+        "figures": msgspec.to_builtins(finding.figures),
+        "growth": msgspec.to_builtins(finding.growth),
+        "settle": msgspec.to_builtins(finding.settle),
+        "caveats": list(finding.caveats),
+        "said": claim.said,
+        "scope": claim.scope,
+        "note": claim.note,
+        "test": msgspec.to_builtins(claim.test),
+        "source": msgspec.to_builtins(finding.source),
+    }
+
+
+def _answered(finding: ClaimFinding) -> bool:
+    return finding.verdict not in {Verdict.NOT_COMPARABLE, Verdict.NOT_MEASURED}
+
+
+def _claim(finding: ClaimFinding, console: Console) -> None:
+    claim = finding.claim
+    console.print(Text.assemble((finding.verdict.value.upper(), _STYLES[finding.verdict]), "  ", (claim.id, "cyan")))
+    lines = Table.grid(padding=(0, 2))
+    lines.add_column(style="dim", no_wrap=True, min_width=8)
+    lines.add_column(max_width=_WIDEST)
+    lines.add_row("claim", Text(claim.statement, style="bold" if _answered(finding) else ""))
+    for heading, text in _evidence(finding):
+        lines.add_row(heading, Text(text))
+    lines.add_row("said", Text(claim.said))
+    lines.add_row("scope", Text(claim.scope))
+    if claim.note:
+        lines.add_row("but", Text(claim.note))
+    for caveat in finding.caveats[:_CAVEATS]:
+        lines.add_row("caveat", Text(caveat))
+    if len(finding.caveats) > _CAVEATS:
+        lines.add_row("caveat", Text(f"and {len(finding.caveats) - _CAVEATS} more, which --json prints"))
+    console.print(Padding(lines, (0, 0, 1, 2), expand=False))
+
+
+def _evidence(finding: ClaimFinding) -> list[tuple[str, str]]:
+    """The lines of what was found, each with its heading."""
+    lines = [("here", _range(one)) for one in finding.ranges]
+    if finding.growth:
+        lines.append(("here", _growth(finding.growth)))
+    if not (len(finding.ranges) == 1 and finding.ranges[0].over is None):
+        lines += [("", _figure(figure)) for figure in finding.figures]
+    if finding.reason:
+        lines.append(("why", finding.reason))
+    if finding.settle:
+        lines.append(("to tell", _settle(finding.settle)))
+    return lines
+
+
+def _range(seen: RangeSeen) -> str:
+    what = f"{seen.of} over {seen.over}" if seen.over else seen.of
+    return f"{_number(seen)} ({what}, {_blocks(seen.n)}); claimed: {_claimed(seen)}"
+
+
+def _number(seen: RangeSeen) -> str:
+    times = " times" if seen.over else ""
+    value = format_quantity(seen.value, seen.unit)
+    if seen.low is None or seen.high is None:
+        return f"{value}{times} without an interval"
+    return f"{value}{times} {format_interval(seen.low, seen.high, seen.value, seen.unit)}"
+
+
+def _claimed(seen: RangeSeen) -> str:
+    low, high = (None if end is None else format_quantity(end, seen.unit) for end in (seen.at_least, seen.at_most))
+    if low and high:
+        return f"{low} to {high}"
+    return f"at least {low}" if low else f"at most {high}"
+
+
+def _growth(growth: GrowthSeen) -> str:
+    told = f"grows as {growth.form}" if growth.form not in {"1", "cannot tell"} else growth.form
+    told = "does not grow" if growth.form == "1" else told
+    return (
+        f"{told} over {growth.parameter} (weight {growth.weight:.0%}, possible: {', '.join(growth.candidates)}; "
+        f"misfit {growth.misfit:.0%}); claimed: {growth.claimed}"
+    )
+
+
+def _figure(figure: FigureSeen) -> str:
+    name = f"{figure.case} {figure.metric}{' less overhead' if figure.net else ''}"
+    value = format_quantity(figure.median, figure.unit)
+    if figure.low is None or figure.high is None:
+        return f"{name} {value}"
+    return f"{name} {value} {format_interval(figure.low, figure.high, figure.median, figure.unit)}"
+
+
+def _settle(settle: Settle) -> str:
+    if settle.blocks is None or settle.minutes is None:
+        return "it lies on an end of the range: more blocks will not tell"
+    return f"about {_blocks(settle.blocks)} more, {_time(settle.minutes)}"
+
+
+def _time(minutes: float) -> str:
+    return "under a minute" if minutes < 1 else f"about {minutes:.0f} min"
+
+
+def _blocks(n: int) -> str:
+    return f"{n} block" if n == 1 else f"{n} blocks"
+
+
+def _foot(findings: ClaimFindings, console: Console) -> None:
+    counts = Counter(finding.verdict for finding in findings.findings)
+    console.print(Text(", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict), style="bold"))
+    alpha = f"{1 - findings.confidence:.0%}"
+    method = (
+        f"Intervals: {findings.confidence:.0%}, of the ratio within blocks or of the median. A verdict stands only if "
+        f"it also does when all {findings.edges} ends of ranges are judged together (sign flips of whole blocks, "
+        f"Westfall and Young), so the chance of even one wrong verdict is held at {alpha}. "
+        "Growth is judged by Akaike weights, each sweep by itself."
+    )
+    console.print(Text(method, style="dim"))
+    if any(finding.verdict is Verdict.NOT_MEASURED for finding in findings.findings):
+        advice = "Not measured: `steelyard run 'CASE'` measures a case, if `steelyard list` has its probe."
+        console.print(Text(advice, style="dim"))

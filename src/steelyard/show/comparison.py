@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons on a terminal: a row a case, the verdict in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.judge.comparisons import Compared, Comparisons
+from steelyard.units import format_duration, format_quantity
+
+_STYLES = {"different": "bold", "equivalent": "green", "undecided": "yellow"}
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a change: +5.0 %."""
+    return f"{100 * (ratio - 1):+.1f} %".replace("-", "−")
+
+
+def interval(case: Compared) -> str:
+    """The interval of the change, in percent."""
+    low = "−100" if case.low <= 0 else percent(case.low).removesuffix(" %")
+    high = "∞" if case.high is None else percent(case.high).removesuffix(" %")
+    return f"[{low}, {high}]"
+
+
+def verdict(case: Compared, margin: float) -> str:
+    """The verdict as a person would say it."""
+    match case.verdict:
+        case "different":
+            return f"different by {percent(case.ratio)} {interval(case)}"
+        case "equivalent":
+            return f"equivalent within {100 * margin:g} %"
+        case _ if case.more_blocks is not None and case.more_minutes is not None:
+            return f"undecided: {case.more_blocks} more blocks, about {format_duration(60 * case.more_minutes)}"
+        case _:
+            return "undecided"
+
+
+def show(found: Comparisons, console: Console) -> None:
+    """A table of all cases, then what was left out and every doubt."""
+    console.print(Text(f"a: {found.a}"), soft_wrap=True)
+    console.print(Text(f"b: {found.b}"), soft_wrap=True)
+    if found.void:
+        console.print(Text(f"VOID, do not use these verdicts: {found.void}", style="bold red"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("case", overflow="fold")
+    for name in ("a", "b", "b against a", "interval", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", overflow="fold")
+    for case in found.cases:
+        table.add_row(
+            Text(case.case),
+            format_quantity(case.a, case.unit),
+            format_quantity(case.b, case.unit),
+            percent(case.ratio),
+            Text(interval(case)),
+            str(case.n),
+            Text(verdict(case, found.margin), style=_STYLES[case.verdict]),
+        )
+    console.print(table)
+    for title, lines in (("left out", found.left_out), ("caveats", found.caveats)):
+        if lines:
+            console.print(Text(title, style="bold"))
+            for line in lines:
+                console.print(Text(f"  {line}"))
+    confidence = f"{100 * found.confidence:.3g} %"
+    console.print(
+        Text(f"margin {100 * found.margin:g} %; all {len(found.cases)} verdicts together hold at {confidence} (Holm)")
+    )
+
+
+def as_json(found: Comparisons) -> list[dict[str, Any]]:
+    """One object a case."""
+    return [
+        {
+            "case": case.case,
+            "metric": case.metric,
+            "unit": case.unit,
+            "a": case.a,
+            "b": case.b,
+            "n": case.n,
+            "verdict": case.verdict,
+            "ratio": case.ratio,
+            "low": case.low,
+            "high": case.high,
+            "margin": found.margin,
+            "worse": case.worse,
+            "more_blocks": case.more_blocks,
+            "more_seconds": None if case.more_minutes is None else 60 * case.more_minutes,
+            "void": found.void,
+            "caveats": list(found.caveats),
+        }
+        for case in found.cases
+    ]

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`compare` and `check` as a person uses them. Verdicts are asked of planted differences only, never of the machine."""
+
+import json
+import shutil
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from steelyard.measure.catalog import native_folder
+
+BRIEF = ("--target", "1ms", "--values", "3", "--blocks", "8", "--deadline", "10s", "--seed", "1")
+
+
+def judged(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_planted_half_is_found_when_a_parameter_is_varied(laboratory):
+    [case] = judged(laboratory.do("compare", "--vary", "param:delay_percent=0,50", "null", *BRIEF, "--json"))
+    assert (case["case"], case["verdict"], case["worse"]) == ("null/null[copy=0]@same", "different", True)
+    assert case["low"] < 1.5 < case["high"] * 1.2
+
+
+def test_an_environment_is_varied_and_reaches_the_probe_only_in_its_variant(laboratory):
+    cases = judged(laboratory.do("compare", "--vary", "env:SOMETHING=1,2", "null", *BRIEF, "--json"))
+    assert [case["case"] for case in cases] == ["null/null[delay_percent=0,copy=0]@same"]
+
+
+def test_an_interpreter_is_varied_for_probes_in_python(laboratory):
+    done = laboratory.do("compare", "--vary", "python:python3,python3", "null", *BRIEF)
+    assert done.returncode == 64
+    assert "no selected probe is written in Python" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "vary",
+    ["nonsense", "env:A=1", "env:A=1,2,3", "colour:A=1,2", "param:delay_percent=0", "probe-dir:x,y", "python:x,y"],
+)
+def test_a_vary_that_means_nothing_is_one_sentence(laboratory, vary):
+    done = laboratory.do("compare", "--vary", vary, "null", *BRIEF)
+    assert done.returncode == 64, done.stderr
+    assert done.stderr.startswith("steelyard: ")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def folders(laboratory):
+    """Two folders of probes that are the same: an A/A check."""
+    for name in ("old", "new"):
+        shutil.copytree(native_folder() / "probes" / "null", laboratory.folder / name / "null")
+    return laboratory.folder / "old", laboratory.folder / "new"
+
+
+def test_a_check_of_two_equal_folders_does_not_fail(laboratory, folders):
+    junit, markdown = laboratory.folder / "junit.xml", laboratory.folder / "comment.md"
+    done = laboratory.do(
+        "check", *folders, "null", "--margin", "90%", "--blocks", "8", "--junit", junit, "--markdown", markdown
+    )
+    assert done.returncode == 0, done.stderr
+    suite = ET.parse(junit).getroot()
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("1", "0")
+    assert "null/null" in markdown.read_text()
+
+
+def test_a_check_finds_what_is_worse_twice_before_it_says_so(laboratory, tmp_path):
+    base = kept(laboratory, tmp_path / "base.session.jsonl")
+    slow = tmp_path / "slow.session.jsonl"
+    slow.write_text(slower(base.read_text()))
+    done = laboratory.do("check", base, slow, "--margin", "5%", "--blocks", "6")
+    # NEW claims to be of this machine and these probes, and measured again it is as fast as BASE.
+    assert "measuring again" in done.stderr
+    assert "looked worse once and not again" in done.stdout
+    assert done.returncode == 2
+
+
+def kept(laboratory, path):
+    done = laboratory.do("run", "direct", "--target", "1ms", "--values", "3", "--blocks", "8", "-o", path)
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+def slower(text):
+    """The same session with call/direct twice as slow, by halving the operations of its values."""
+    lines = []
+    for line in text.splitlines():
+        record = json.loads(line)
+        if record["type"] == "run" and record["case"].startswith("call/direct"):
+            for value in record["values"]:
+                value["wall_ns"] *= 2
+        lines.append(json.dumps(record))
+    return "\n".join(lines) + "\n"
+
+
+def test_two_sessions_are_compared_case_by_case(laboratory, tmp_path):
+    base = kept(laboratory, tmp_path / "base.session.jsonl")
+    slow = tmp_path / "slow.session.jsonl"
+    slow.write_text(slower(base.read_text()))
+    [case] = judged(laboratory.do("compare", base, slow, "--json"))
+    assert (case["case"], case["verdict"]) == ("call/direct@same", "different")
+    assert case["ratio"] == pytest.approx(2, rel=1e-6)
+
+
+def test_two_cases_of_a_session_are_compared_by_blocks(laboratory, tmp_path):
+    base = kept(laboratory, tmp_path / "base.session.jsonl")
+    [case] = judged(laboratory.do("compare", "call/loop", "call/direct", "--session", base, "--json"))
+    assert (case["case"], case["n"]) == ("call/direct@same", 8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("compare", "call/loop"), 64, "two sides"),
+        (("compare", "no.json", "other.json"), 64, "no file"),
+        (("compare", "call/loop", "call/nothing"), 66, "no session"),
+        (("check", "missing", "other"), 66, "cannot be read"),
+        (("check", "missing", "other", "--margin", "lots"), 64, "--margin"),
+    ],
+)
+def test_sides_that_do_not_exist_are_one_sentence(laboratory, arguments, code, words):
+    done = laboratory.do(*arguments)
+    assert done.returncode == code, done.stderr
+    assert words in " ".join(done.stderr.split())
+
+
+def test_a_file_without_the_process_level_is_judged_with_a_warning(laboratory, tmp_path):
+    def google(path, centre):
+        benchmarks = [
+            {"name": "BM", "run_type": "iteration", "real_time": centre * (1 + n / 1000), "time_unit": "ns"}
+            for n in range(9)
+        ]
+        path.write_text(json.dumps({"context": {}, "benchmarks": benchmarks}))
+        return path
+
+    a, b = google(tmp_path / "a.json", 100.0), google(tmp_path / "b.json", 150.0)
+    done = laboratory.do("compare", a, b)
+    assert done.returncode == 0, done.stderr
+    assert "does not say what belongs to which process" in " ".join(done.stdout.split())
+    assert "different by +50.0 %" in done.stdout

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+
+from steelyard.judge.comparisons import alpha_at, compare_files
+from steelyard.judge.stats.signed_rank import exact_level
+from steelyard.records import ForeignFile, ForeignSample
+
+
+def a_file(path, *, processes=True, **samples):
+    return ForeignFile(
+        path=path,
+        tool="test",
+        samples=tuple(
+            ForeignSample(name=name, unit="s", better="lower", runs=tuple(runs), processes_known=processes)
+            for name, runs in samples.items()
+        ),
+    )
+
+
+def costs(centre, seed, n=20, spread=0.01):
+    return centre * np.exp(np.random.default_rng(seed).normal(0, spread, n))
+
+
+def test_a_large_difference_between_files_is_found_and_is_worse():
+    found = compare_files(a_file("a", x=costs(1.0, 1)), a_file("b", x=costs(1.3, 2)), margin=0.05)
+    [case] = found.cases
+    assert (case.verdict, case.worse) == ("different", True)
+    assert case.low < 1.3 < case.high
+
+
+def test_what_became_cheaper_is_different_but_not_worse():
+    [case] = compare_files(a_file("a", x=costs(1.3, 1)), a_file("b", x=costs(1.0, 2)), margin=0.05).cases
+    assert (case.verdict, case.worse) == ("different", False)
+
+
+def test_files_of_the_same_program_are_never_called_different():
+    [case] = compare_files(a_file("a", x=costs(1.0, 1)), a_file("b", x=costs(1.0, 2)), margin=0.02).cases
+    assert case.verdict != "different"
+
+
+def test_a_file_without_processes_gets_a_wider_interval_and_a_caveat():
+    a, b = costs(1.0, 1), costs(1.08, 2)
+    known = compare_files(a_file("a", x=a), a_file("b", x=b), margin=0.0)
+    unknown = compare_files(a_file("a", processes=False, x=a), a_file("b", processes=False, x=b), margin=0.0)
+    assert unknown.cases[0].high / unknown.cases[0].low > known.cases[0].high / known.cases[0].low
+    assert known.cases[0].verdict == "different"
+    assert unknown.cases[0].verdict == "undecided"
+    assert any("process" in caveat for caveat in unknown.caveats)
+
+
+def test_what_only_one_file_has_is_left_out_by_name():
+    found = compare_files(a_file("a", x=costs(1, 1), y=costs(1, 2)), a_file("b", x=costs(1, 3)), margin=0.02)
+    assert found.left_out == ("y: only in one file",)
+
+
+def test_three_values_are_too_few_for_a_verdict():
+    [case] = compare_files(a_file("a", x=[1, 1, 1]), a_file("b", x=[2, 2, 2]), margin=0.02).cases
+    assert (case.verdict, case.high) == ("undecided", None)
+
+
+def test_looks_spend_the_error_rate_and_no_more():
+    looks = [10, 15, 20]
+    spent = [alpha_at(look, looks, 20) for look in looks]
+    assert spent[0] < spent[1] < spent[2]
+    really = [exact_level(look, 1 - alpha) for look, alpha in zip(looks, spent, strict=True)]
+    assert 0.03 < sum(really) <= 0.04 + 1e-12

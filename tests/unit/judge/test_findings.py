@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from steelyard.judge.findings import judge
+from steelyard.records import Audit, Disturbance, End, Plan, Skip
+from tests.making import (
+    a_case,
+    a_choice,
+    a_descriptor,
+    a_failed_run,
+    a_header,
+    a_metric,
+    a_planned,
+    a_run,
+    a_session,
+    a_value,
+    an_integer,
+)
+
+CASE = a_case()
+
+
+def runs(case, *seconds: float):
+    """A run of one value in each block from the first."""
+    return [a_run(case, block, second) for block, second in enumerate(seconds, start=1)]
+
+
+def only_case(findings):
+    [case] = findings.cases
+    return case
+
+
+def test_a_case_has_median_interval_minimum_and_its_number_of_runs():
+    figure = only_case(judge(a_session(*runs(CASE, *(n * 1e-6 for n in (3, 1, 2, 6, 5, 4, 7)))))).main
+    assert (figure.n, figure.unit, figure.better) == (7, "s", "lower")
+    assert (figure.median, figure.minimum) == pytest.approx((4e-6, 1e-6))
+    assert figure.low <= figure.median <= figure.high
+    assert figure.low == pytest.approx(1e-6)
+
+
+def test_below_six_runs_there_is_no_interval_and_that_is_said():
+    case = only_case(judge(a_session(*runs(CASE, 1e-6, 2e-6, 3e-6, 4e-6, 5e-6))))
+    assert (case.main.low, case.main.high) == (None, None)
+    assert case.caveats == ("5 runs: at least 6 are needed for an interval at 95 %",)
+
+
+def test_a_block_without_a_run_is_no_number():
+    session = a_session(*runs(CASE, 1e-6, 1e-6, 1e-6), a_failed_run(CASE, 4), a_failed_run(CASE, 5))
+    case = only_case(judge(session))
+    assert case.main.n == 3
+    assert "2 of 5 runs failed" in case.caveats
+
+
+def test_a_case_that_never_came_to_a_number_is_not_shown_but_its_failure_is():
+    findings = judge(a_session(a_failed_run(CASE, 1, "exited with code 3")))
+    assert findings.cases == ()
+    assert findings.failures == {CASE.name: "exited with code 3"}
+
+
+def test_a_metric_that_never_happened_is_left_out_and_the_others_stay():
+    descriptor = a_descriptor(metrics=(a_metric(), a_metric("switch", per="switches")))
+    value = a_value(1e-6, counts={"checked": 1000, "switches": 0})
+    session = a_session(a_run(CASE, 1, values=(value,)), header=a_header(CASE, probes=(descriptor,)))
+    case = only_case(judge(session))
+    assert case.main.metric == "operation"
+    assert case.others == ()
+
+
+def test_caveats_are_said_once():
+    session = a_session(*(a_run(CASE, block, caveats=("the moon was full",)) for block in range(1, 7)))
+    assert only_case(judge(session)).caveats == ("the moon was full",)
+
+
+def test_runs_that_stayed_disturbed_are_counted():
+    first = a_run(CASE, 1, foreign_share=0.5, disturbed=("x",))
+    again = a_run(CASE, 1, attempt=2, foreign_share=0.6, disturbed=("x",))
+    findings = judge(a_session(first, again, *(a_run(CASE, block) for block in range(2, 7))))
+    assert "1 of 6 runs were disturbed, also when repeated" in only_case(findings).caveats
+    assert (findings.disturbed_runs, findings.runs) == (2, 7)
+
+
+# --- less the overhead -----------------------------------------------------------------------------------------------
+
+LOOP = a_case("example/loop")
+BLOCKS = 8
+
+
+def with_baseline(costs: list[float], overheads: list[float]):
+    plan = Plan(cases=(a_planned(CASE, baseline=LOOP.name), a_planned(LOOP, control=True)), blocks=BLOCKS)
+    session = a_session(plan, *runs(CASE, *costs), *runs(LOOP, *overheads), header=a_header(CASE, LOOP))
+    return next(case for case in judge(session).cases if case.case == CASE.name).main
+
+
+def test_the_overhead_of_the_baseline_is_subtracted_with_its_uncertainty():
+    net = with_baseline([(50 + n) * 1e-9 for n in range(BLOCKS)], [10e-9] * BLOCKS).net
+    assert net.baseline == LOOP.name
+    assert net.low <= net.median <= net.high
+    assert net.median == pytest.approx(43.5e-9, rel=1e-3)
+    assert not net.at_most
+
+
+def test_what_cannot_be_told_from_zero_is_at_most():
+    jitter = [(-1) ** n * (1 + n / 10) * 1e-9 for n in range(BLOCKS)]
+    net = with_baseline([10e-9 + j for j in jitter], [10e-9] * BLOCKS).net
+    assert net.at_most
+    assert net.low < 0 < net.high
+
+
+def test_a_negative_difference_is_kept_and_is_at_most():
+    net = with_baseline([8e-9] * BLOCKS, [10e-9] * BLOCKS).net
+    assert net.median == pytest.approx(-2e-9)
+    assert net.at_most
+
+
+def test_without_a_common_block_nothing_is_subtracted():
+    plan = Plan(cases=(a_planned(CASE, baseline=LOOP.name), a_planned(LOOP, control=True)), blocks=2)
+    session = a_session(plan, a_run(CASE, 1), a_run(LOOP, 2), header=a_header(CASE, LOOP))
+    assert next(case for case in judge(session).cases if case.case == CASE.name).main.net is None
+
+
+def test_a_baseline_is_a_control_and_marked_as_such():
+    plan = Plan(cases=(a_planned(CASE, baseline=LOOP.name), a_planned(LOOP, control=True)), blocks=1)
+    session = a_session(plan, a_run(CASE, 1), a_run(LOOP, 1), header=a_header(CASE, LOOP))
+    assert {case.case: case.control for case in judge(session).cases} == {CASE.name: False, LOOP.name: True}
+
+
+# --- what an operation took besides time -----------------------------------------------------------------------------
+
+
+def test_user_and_system_time_and_switches_are_per_operation():
+    value = a_value(1e-6, 1000, user_ns=600_000, system_ns=400_000, voluntary=3000, involuntary=500)
+    case = only_case(judge(a_session(a_run(CASE, 1, values=(value,)))))
+    assert (case.user_s, case.system_s, case.switches) == pytest.approx((600e-9, 400e-9, 3.5))
+
+
+def test_what_is_not_known_is_not_said_to_be_nothing():
+    case = only_case(judge(a_session(a_run(CASE, 1))))
+    assert (case.user_s, case.system_s, case.switches) == (None, None, None)
+
+
+# --- curves ----------------------------------------------------------------------------------------------------------
+
+SWEPT = a_descriptor("example/swept", parameters=(an_integer("n", 1, 2, 4), a_choice("kind", "a", "b")))
+
+
+def swept(*points: tuple[int, str]):
+    cases = [a_case("example/swept", n=n, kind=kind) for n, kind in points]
+    header = a_header(*cases, probes=(SWEPT,))
+    return judge(a_session(*(a_run(case, 1, case.parameters["n"] * 1e-6) for case in cases), header=header)).curves
+
+
+def test_three_points_make_a_curve_in_the_order_of_the_parameter():
+    [curve] = swept((4, "a"), (1, "a"), (2, "a"))
+    assert (curve.parameter, curve.fixed, curve.unit) == ("n", "kind=a @same", "s")
+    assert [(point.x, point.median) for point in curve.points] == [(n, pytest.approx(n * 1e-6)) for n in (1, 2, 4)]
+
+
+def test_two_points_make_no_curve():
+    assert swept((1, "a"), (2, "a")) == ()
+
+
+def test_what_else_differs_makes_another_curve():
+    assert [curve.fixed for curve in swept(*((n, kind) for kind in "ab" for n in (1, 2, 4)))] == [
+        "kind=a @same",
+        "kind=b @same",
+    ]
+
+
+# --- the session as a whole ------------------------------------------------------------------------------------------
+
+
+def test_a_session_without_end_is_not_complete():
+    findings = judge(a_session(*runs(CASE, 1e-6, 1e-6, 1e-6)))
+    assert (findings.complete, findings.blocks, findings.wall_s) == (False, 3, None)
+
+
+def test_a_complete_session_says_how_much_of_it_was_timed():
+    end = End(at="2026", reason="blocks", blocks=3, wall_s=2.0, timed_s=1.5)
+    findings = judge(a_session(*runs(CASE, 1e-6), end))
+    assert (findings.complete, findings.blocks, findings.timed_share) == (True, 3, 0.75)
+
+
+def test_skips_leftovers_and_disturbances_come_along():
+    noise = Disturbance(what="noise", advice="close the window", severity="warning")
+    skip = Skip(subject="switch/gosched", reason="no Go compiler")
+    audits = [Audit(moment=moment, disturbances=(noise,)) for moment in ("before", "after")]
+    findings = judge(a_session(skip, *audits, a_run(CASE, 1, leftovers=("a queue",))))
+    assert findings.skips == (skip,)
+    assert findings.leftovers == {CASE.name: ("a queue",)}
+    assert findings.disturbances == (noise,)

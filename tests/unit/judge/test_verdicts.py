@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The truth table of claims: every rule against sessions in which it holds, fails, and cannot be told."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from steelyard.judge import claims
+from steelyard.judge.claims import Claim, Sourced, Verdict
+from steelyard.judge.published import Source
+from steelyard.judge.verdicts import judge_claims
+from tests.unit.judge.sessions import noisy, steady, weighed
+
+SOURCE = Source(id="example", title="An example", year=2000, url="https://example.org", machine="none")
+A, B, C = "question/a@same", "question/b@same", "question/c@free"
+SWEEP = {"of": {"case": "question/a@same"}, "parameter": "n"}
+
+
+def a_claim(name="example", **test):
+    claim = msgspec.convert(
+        {"id": name, "statement": "It is so.", "said": "so", "scope": "here", "test": test}, type=Claim
+    )
+    return Sourced(source=SOURCE, claim=claim)
+
+
+def of(case, **more):
+    return {"case": case, **more}
+
+
+def judged(session, **test):
+    return judge_claims(session, [a_claim(**test)]).findings[0]
+
+
+def swept(cost, ns=(1, 2, 8, 64, 512, 4096), blocks=8):
+    return {f"question/a[n={n}]@same": steady(cost(n), blocks) for n in ns}
+
+
+RATIO = {"rule": "ratio", "of": of(A), "over": of(B), "at_least": 4.0, "at_most": 6.0}
+AT_LEAST = {"rule": "ratio", "of": of(A), "over": of(B), "at_least": 4.0}
+EQUAL = {"rule": "equal", "of": of(A), "over": of(B), "margin": 0.1}
+ORDER = {"rule": "order", "rising": [of(A), of(B), of(C)]}
+FIGURE = {"rule": "figure", "of": of(A), "unit": "s", "at_least": 50e-6}
+WITHIN = {"rule": "figure", "of": of(A), "unit": "s", "at_least": 60e-9, "at_most": 70e-9}
+SHARE = {"rule": "figure", "of": of(A, metric="share"), "unit": "1", "at_most": 0.05}
+FLAT = {"rule": "flat", "along": SWEEP, "factor": 1.25}
+LINEAR = {"rule": "growth", "along": SWEEP, "form": "n"}
+
+TABLE = [
+    (RATIO, {A: steady(5e-6), B: steady(1e-6)}, Verdict.HOLDS),
+    (RATIO, {A: steady(3e-6), B: steady(1e-6)}, Verdict.FAILS),
+    (RATIO, {A: steady(9e-6), B: steady(1e-6)}, Verdict.FAILS),
+    (RATIO, {A: noisy(5e-6), B: steady(1e-6)}, Verdict.UNDECIDED),
+    (RATIO, {A: steady(5e-6, 5), B: steady(1e-6, 5)}, Verdict.UNDECIDED),
+    (RATIO, {A: steady(5e-6)}, Verdict.NOT_MEASURED),
+    (AT_LEAST, {A: steady(400e-6), B: steady(1e-6)}, Verdict.HOLDS),
+    (AT_LEAST, {A: steady(2e-6), B: steady(1e-6)}, Verdict.FAILS),
+    (AT_LEAST, {A: steady(4e-6), B: steady(1e-6)}, Verdict.UNDECIDED),
+    (EQUAL, {A: steady(1.02e-6), B: steady(1e-6)}, Verdict.HOLDS),
+    (EQUAL, {A: steady(1.3e-6), B: steady(1e-6)}, Verdict.FAILS),
+    (EQUAL, {A: noisy(1e-6), B: steady(1e-6)}, Verdict.UNDECIDED),
+    (ORDER, {A: steady(1e-6), B: steady(2e-6), C: steady(3e-6)}, Verdict.HOLDS),
+    (ORDER, {A: steady(1e-6), B: steady(3e-6), C: steady(2e-6)}, Verdict.FAILS),
+    (ORDER, {A: steady(1e-6), B: steady(2e-6), C: noisy(2e-6)}, Verdict.UNDECIDED),
+    (ORDER, {A: steady(3e-6), B: steady(2e-6), C: noisy(2e-6)}, Verdict.FAILS),
+    (ORDER, {A: steady(1e-6), B: steady(2e-6)}, Verdict.NOT_MEASURED),
+    (FIGURE, {A: steady(55e-6)}, Verdict.HOLDS),
+    (FIGURE, {A: steady(15e-6)}, Verdict.FAILS),
+    (FIGURE, {A: steady(50e-6)}, Verdict.UNDECIDED),
+    (WITHIN, {A: steady(65e-9)}, Verdict.HOLDS),
+    (WITHIN, {A: steady(35e-9)}, Verdict.FAILS),
+    (WITHIN, {A: steady(180e-9)}, Verdict.FAILS),
+    (WITHIN, {A: steady(69.8e-9)}, Verdict.UNDECIDED),
+    ({**FIGURE, "unit": "B"}, {A: steady(55e-6)}, Verdict.NOT_MEASURED),
+    (FLAT, swept(lambda _n: 1e-6), Verdict.HOLDS),
+    (FLAT, swept(lambda n: 1e-6 if n < 4096 else 2e-6), Verdict.FAILS),
+    (FLAT, {**swept(lambda _n: 1e-6), "question/a[n=8]@same": noisy(1e-6)}, Verdict.UNDECIDED),
+    (FLAT, swept(lambda _n: 1e-6, ns=(8,)), Verdict.NOT_MEASURED),
+    (FLAT, {B: steady(1e-6)}, Verdict.NOT_MEASURED),
+    (LINEAR, swept(lambda n: 1e-6 + n * 1e-7), Verdict.HOLDS),
+    (LINEAR, swept(lambda n: 1e-6 + np.log(n) * 1e-6), Verdict.FAILS),
+    (LINEAR, swept(lambda _n: 1e-6), Verdict.FAILS),
+    (LINEAR, swept(lambda n: 1e-6 + n * 1e-7, ns=(1, 8, 64)), Verdict.UNDECIDED),
+    (LINEAR, swept(lambda n: 1e-6 + n * 1e-7, blocks=5), Verdict.UNDECIDED),
+    ({**LINEAR, "form": "log n"}, swept(lambda n: 1e-6 + np.log(n) * 1e-6), Verdict.HOLDS),
+    ({**LINEAR, "form": "1"}, swept(lambda _n: 1e-6), Verdict.HOLDS),
+]
+
+
+@pytest.mark.parametrize(("test", "costs", "verdict"), TABLE)
+def test_the_truth_table(test, costs, verdict):
+    assert judged(weighed(costs), **test).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict"),
+    [([0.0] * 8, Verdict.HOLDS), ([1.0] * 8, Verdict.FAILS), ([0.0, 1.0] * 4, Verdict.UNDECIDED)],
+)
+def test_a_share_may_be_nothing_or_all(shares, verdict):
+    assert judged(weighed({A: steady(1e-6)}, shares={A: shares}), **SHARE).verdict is verdict
+
+
+def test_what_the_machine_lacks_is_not_comparable():
+    found = judged(weighed({A: steady(1e-6)}, skips={"question/b": "no such clock"}), **RATIO)
+    assert found.verdict is Verdict.NOT_COMPARABLE
+    assert found.reason == "question/b: no such clock"
+
+
+def test_what_would_decide_is_said_where_it_can_be():
+    found = judged(weighed({A: steady(5e-6, 4), B: steady(1e-6, 4)}), **RATIO)
+    assert found.settle.blocks == 2
+    assert found.settle.minutes == pytest.approx(2 * 2 * 0.01 / 60)
+    assert "too few" in found.reason
+    assert judged(weighed({A: steady(5e-6), B: steady(1e-6)}), **RATIO).settle is None
+
+
+def test_the_evidence_is_the_ratio_its_range_and_the_figures():
+    found = judged(weighed({A: steady(5e-6), B: [1e-6] * 8}), **RATIO)
+    (seen,) = found.ranges
+    assert (seen.of, seen.over, seen.unit, seen.n) == (A, B, "1", 8)
+    assert seen.value == pytest.approx(5, rel=0.01)
+    assert seen.low < 5 < seen.high
+    assert (seen.at_least, seen.at_most, seen.verdict) == (4.0, 6.0, Verdict.HOLDS)
+    assert [figure.case for figure in found.figures] == [A, B]
+    assert found.figures[1].median == pytest.approx(1e-6)
+
+
+def test_other_metrics_and_net_figures_are_named_as_such():
+    session = weighed(
+        {A: steady(5e-6), B: steady(1e-6), "question/loop@same": [0.5e-6] * 8},
+        shares={B: [1.0] * 8},
+        baselines={A: "question/loop@same"},
+    )
+    test = {"rule": "ratio", "of": of(A, net=True), "over": of(B, metric="share"), "at_most": 1.0}
+    (seen,) = judged(session, **test).ranges
+    assert seen.of == f"{A} less overhead"
+    assert seen.over == f"{B} share"
+    assert seen.value == pytest.approx(4.5e-6, rel=0.01)
+
+
+def test_a_flat_claim_shows_the_pair_furthest_apart():
+    (seen,) = judged(weighed(swept(lambda n: 1e-6 * (1 + n / 4096), ns=(1, 64, 4096))), **FLAT).ranges
+    assert {seen.of, seen.over} == {"question/a[n=1]@same", "question/a[n=4096]@same"}
+
+
+def test_the_growth_that_was_found_is_shown():
+    growth = judged(weighed(swept(lambda n: 1e-6 + n * 1e-7)), **LINEAR).growth
+    assert (growth.form, growth.claimed, growth.parameter, growth.stable) == ("n", "n", "n", True)
+
+
+def test_a_growth_that_hangs_on_one_block_is_undecided():
+    costs = swept(lambda n: 1e-6 + n * 1e-7, ns=(1, 2, 4, 8, 16, 32), blocks=6)
+    for name in list(costs)[::2]:
+        costs[name] = [cost * factor for cost, factor in zip(costs[name], (3, 1, 3, 1, 3, 0.3), strict=True)]
+    found = judged(weighed(costs), **LINEAR)
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.reason
+
+
+def test_the_doubts_of_its_runs_travel_with_a_verdict():
+    session = weighed({A: steady(55e-6)})
+    first = msgspec.structs.replace(session.runs[0], caveats=("the clock jumped",), disturbed=("steal",))
+    found = judged(msgspec.structs.replace(session, runs=(first, *session.runs[1:])), **FIGURE)
+    assert found.caveats == (
+        f"{A}: the clock jumped",
+        f"{A}: 1 of 8 runs were disturbed, also when repeated",
+    )
+
+
+def test_a_void_session_says_so():
+    null, copy = "null/null[delay_percent=0,copy=0]@same", "null/null[delay_percent=0,copy=1]@same"
+    session = weighed({A: steady(55e-6, 12), null: steady(1e-6, 12), copy: steady(2e-6, 12)})
+    assert judge_claims(session, [a_claim(**FIGURE)]).void
+    assert judge_claims(weighed({A: steady(55e-6)}), [a_claim(**FIGURE)]).void is None
+
+
+def test_a_clear_verdict_survives_a_family_that_a_doubtful_one_does_not():
+    """Six blocks of which one is on the wrong side of doubt: sure alone, and not among many that vary as much."""
+    generator = np.random.default_rng(5)
+    names = [f"question/x{number}@same" for number in range(30)]
+    costs = {name: list(1e-6 * np.exp(generator.normal(0, 0.1, 6))) for name in names}
+    costs |= {A: [0.9e-6, 0.95e-6, 0.7e-6, 0.99e-6, 0.6e-6, 0.98e-6], B: [1e-6] * 6, C: steady(9e-6, 6)}
+    doubtful = a_claim("doubtful", rule="ratio", of=of(A), over=of(B), at_most=1.0)
+    clear = a_claim("clear", rule="ratio", of=of(C), over=of(B), at_least=2.0)
+    crowd = [
+        a_claim(f"x{number}", rule="ratio", of=of(name), over=of(B), at_least=1.0) for number, name in enumerate(names)
+    ]
+    session = weighed(costs)
+    alone = judge_claims(session, [doubtful])
+    assert alone.findings[0].verdict is Verdict.HOLDS
+    together = judge_claims(session, [doubtful, clear, *crowd])
+    assert together.edges == 32
+    found = {finding.claim.id: finding for finding in together.findings}
+    assert found["clear"].verdict is Verdict.HOLDS
+    assert found["doubtful"].verdict is Verdict.UNDECIDED
+    assert "family of 32" in found["doubtful"].reason
+    assert found["doubtful"].settle.blocks >= 1
+
+
+def test_the_whole_library_has_an_answer_for_a_session_without_any_of_it():
+    findings = judge_claims(weighed({A: steady(1e-6)})).findings
+    assert len(findings) == len(claims.library())
+    assert {finding.verdict for finding in findings} == {Verdict.NOT_MEASURED}
+    assert all(finding.reason for finding in findings)
+
+
+def test_findings_can_be_kept_as_json():
+    session = weighed({A: steady(5e-6, 4), B: steady(1e-6, 4), **swept(lambda n: n * 1e-6)})
+    found = judge_claims(session, [a_claim(**RATIO), a_claim("grows", **{**LINEAR, "along": {**SWEEP, "smallest": 2}})])
+    assert msgspec.json.decode(msgspec.json.encode(found))["edges"] == 0

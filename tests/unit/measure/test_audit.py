@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from steelyard.measure import audit
+from steelyard.measure.audit import CpuTimes, shares
+from tests.making import a_machine, a_run, a_value
+
+TICK = audit._TICK_S
+NOTHING = CpuTimes(busy_s=100.0, steal_s=3.0)
+
+
+def after(busy_s: float = 0.0, steal_s: float = 0.0) -> CpuTimes:
+    return CpuTimes(busy_s=NOTHING.busy_s + busy_s, steal_s=NOTHING.steal_s + steal_s)
+
+
+def test_what_the_run_used_itself_is_not_foreign():
+    assert shares(NOTHING, after(busy_s=1.0), own_s=1.0, wall_s=1.0, cpus=1) == (0.0, 0.0)
+
+
+def test_what_others_used_is_a_share_of_all_cpus_of_the_run():
+    foreign, _ = shares(NOTHING, after(busy_s=1.0 + 2 * TICK), own_s=0.0, wall_s=1.0, cpus=2)
+    assert foreign == pytest.approx(0.5)
+
+
+def test_stolen_time_is_apart():
+    assert shares(NOTHING, after(steal_s=0.25 + 2 * TICK), 0.0, 1.0, 1) == pytest.approx((0.0, 0.25))
+
+
+def test_two_ticks_prove_nothing():
+    assert shares(NOTHING, after(busy_s=2 * TICK, steal_s=2 * TICK), 0.0, 0.02, 1) == pytest.approx((0.0, 0.0))
+
+
+def test_shares_stay_between_nothing_and_all():
+    assert shares(NOTHING, after(busy_s=99.0), 0.0, 1.0, 1)[0] == 1.0
+    assert shares(NOTHING, after(), own_s=5.0, wall_s=1.0, cpus=1)[0] == 0.0
+    assert shares(NOTHING, after(), own_s=0.0, wall_s=0.0, cpus=1) == (0.0, 0.0)
+
+
+def test_the_times_of_all_cpus_grow():
+    first = audit.cpu_times(range(1024))
+    second = audit.cpu_times(range(1024))
+    assert 0 < first.busy_s <= second.busy_s
+    assert audit.cpu_times([100_000]) == CpuTimes(busy_s=0, steal_s=0)
+
+
+def test_a_quiet_run_is_not_disturbed():
+    assert audit.disturbances_of_run(a_run(foreign_share=0.1, steal_share=0.01), alone=True) == ()
+
+
+def test_a_run_of_which_nothing_is_known_is_not_called_disturbed():
+    assert audit.disturbances_of_run(a_run(), alone=True) == ()
+
+
+def test_why_a_run_is_disturbed_is_said():
+    run = a_run(foreign_share=0.5, steal_share=0.07)
+    assert audit.disturbances_of_run(run, alone=False) == (
+        "others used 50% of its CPUs",
+        "the hypervisor stole 7% of its CPUs",
+    )
+
+
+def test_waiting_for_the_cpu_disturbs_only_who_is_alone_on_it():
+    value = a_value(1e-6, 1_000_000, run_delay_ns=300_000_000)
+    run = a_run(values=(value,))
+    assert audit.disturbances_of_run(run, alone=True) == ("it waited for its CPU 30% of the time",)
+    assert audit.disturbances_of_run(run, alone=False) == ()
+
+
+def a_disturbed_machine(**environment: str):
+    calm = {"governor": "performance", "smt": "0", "clocksource": "tsc", "cgroup cpu limit": "max 100000", "aslr": "2"}
+    return a_machine(environment={**calm, **environment})
+
+
+def found(check, machine) -> str:
+    return " ".join(f"{d.what} {d.advice}" for d in check(machine))
+
+
+@pytest.mark.parametrize(
+    ("check", "environment", "words"),
+    [
+        (audit._frequency, {"governor": "powersave"}, "powersave"),
+        (audit._frequency, {"governor": "unknown"}, "no cpufreq"),
+        (audit._topology, {"smt": "1"}, "SMT"),
+        (audit._clock, {"clocksource": "hpet"}, "hpet"),
+        (audit._limits, {"cgroup cpu limit": "50000 100000"}, "cpu.max"),
+        (audit._limits, {"aslr": "0"}, "randomize_va_space"),
+    ],
+)
+def test_what_disturbs_is_found_in_the_environment(check, environment, words):
+    assert words in found(check, a_disturbed_machine(**environment))
+
+
+@pytest.mark.parametrize("check", [audit._topology, audit._clock, audit._limits])
+def test_a_calm_machine_has_nothing_to_say(check):
+    assert found(check, a_disturbed_machine()) == ""
+
+
+def test_warnings_come_first(monkeypatch):
+    monkeypatch.setattr(audit, "_CHECKS", (audit._topology, audit._clock))
+    severities = [d.severity for d in audit.audit(a_disturbed_machine(smt="1", clocksource="hpet"))]
+    assert severities == ["warning", "note"]

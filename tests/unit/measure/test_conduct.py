@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections import Counter
+
+import msgspec
+import pytest
+
+from steelyard.errors import NothingMeasuredError
+from steelyard.keep import session as sessions
+from steelyard.measure import plan
+from steelyard.measure.conduct import SENTINELS, failed_cases
+from steelyard.measure.runner import MockRunner, Outcome
+from steelyard.records import Audit, End, Plan, Run, Skip
+from tests.making import NULL_CASE, a_case, a_descriptor, a_header, conducted
+
+FAST, SLOW = a_case("example/fast"), a_case("example/slow")
+COSTS = {FAST.name: 100e-9, SLOW.name: 400e-9}
+
+
+def header(*cases, **more):
+    return a_header(*(cases or (FAST, SLOW)), **{"controls": tuple(plan.controls()), "blocks": 3, **more})
+
+
+def runner(trouble=lambda request, count: None, **more) -> MockRunner:
+    return MockRunner(costs=COSTS, trouble=trouble, **more)
+
+
+def runs(lines, **fields) -> list[Run]:
+    return [
+        line
+        for line in lines
+        if isinstance(line, Run) and all(getattr(line, name) == value for name, value in fields.items())
+    ]
+
+
+def end_of(lines) -> End:
+    assert isinstance(lines[-1], End)
+    return lines[-1]
+
+
+def plan_of(lines) -> Plan:
+    [found] = [line for line in lines if isinstance(line, Plan)]
+    return found
+
+
+def failing(*names: str, blocks_only: bool = False):
+    """Trouble: these cases fail, from their pilot on or only in blocks (where the number of operations is given)."""
+
+    def trouble(request, count):
+        if request.case.name in names and not (blocks_only and request.operations is None):
+            return Outcome(started=float(count), wall_s=0.01, status="failed", error="exited with code 1")
+        return None
+
+    return trouble
+
+
+# --- the course of a session -----------------------------------------------------------------------------------------
+
+
+def test_a_session_is_pilot_plan_sentinels_blocks_sentinels_end():
+    lines = conducted(header())
+    stages = [line.role if isinstance(line, Run) else type(line).__name__ for line in lines]
+    course = [stage for index, stage in enumerate(stages) if index == 0 or stages[index - 1] != stage]
+    assert course == ["pilot", "Plan", "sentinel", "block", "sentinel", "End"]
+
+
+def test_every_case_has_one_process_a_block_controls_included():
+    lines = conducted(header())
+    counted = Counter((run.block, run.case) for run in runs(lines, role="block"))
+    assert set(counted.values()) == {1}
+    assert len(counted) == 3 * (2 + len(plan.controls()))
+
+
+def test_the_order_of_a_block_is_the_plans():
+    lines = conducted(header())
+    cases = plan_of(lines).cases
+    for block in (1, 2, 3):
+        assert [run.case for run in runs(lines, block=block, role="block")] == [
+            planned.case.name for planned in plan.order(cases, block, seed=7)
+        ]
+
+
+def test_the_same_seed_measures_in_the_same_order():
+    first, again, other = ([run.case for run in runs(conducted(header(seed=seed)))] for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_the_number_of_operations_is_found_once_and_kept():
+    lines = conducted(header(), runner())
+    for case in (FAST, SLOW):
+        assert len({run.operations for run in runs(lines, case=case.name)}) == 1
+    assert runs(lines, case=FAST.name)[0].operations == 4 * runs(lines, case=SLOW.name)[0].operations
+
+
+def test_the_pilot_searches_and_the_blocks_do_not():
+    mock = runner()
+    conducted(header(), mock)
+    pilots = [request for request in mock.requests if request.operations is None]
+    assert [request.target_ns for request in pilots] == [1_000_000] * 5
+    assert all(request.target_ns is None for request in mock.requests[len(pilots) :])
+
+
+def test_a_sentinel_runs_first_and_last():
+    lines = conducted(header())
+    sentinels = runs(lines, role="sentinel")
+    assert [run.block for run in sentinels] == [0] * SENTINELS + [4] * SENTINELS
+    assert {run.case for run in sentinels} == {NULL_CASE.name}
+
+
+def test_without_the_null_probe_there_is_no_sentinel():
+    lines = conducted(header(controls=()))
+    assert runs(lines, role="sentinel") == []
+    assert end_of(lines).reason == "blocks"
+
+
+def test_a_case_that_is_a_control_too_is_measured_once_and_is_no_control():
+    lines = conducted(header(NULL_CASE))
+    assert [planned.control for planned in plan_of(lines).cases] == [False, True, True]
+
+
+def test_a_baseline_is_measured_with_the_case_that_needs_it():
+    head = header(SLOW, probes=(a_descriptor(FAST.probe),))
+    lines = conducted(head, runner(), baselines={SLOW.name: FAST})
+    planned = {p.case.name: p for p in plan_of(lines).cases}
+    assert planned[SLOW.name].baseline == FAST.name
+    assert planned[FAST.name].control
+    assert len(runs(lines, role="block", case=FAST.name)) == 3
+
+
+def test_the_environment_of_every_run_is_padded_by_another_size():
+    mock = runner()
+    lines = conducted(header(), mock)
+    paddings = [run.padding for run in runs(lines, role="block")]
+    assert len(set(paddings)) > len(paddings) // 2
+    assert [request.padding for request in mock.requests if request.operations][:-SENTINELS] != []
+
+
+# --- trouble ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_case_that_fails_in_its_pilot_is_not_tried_again_and_the_others_go_on():
+    lines = conducted(header(), runner(failing(FAST.name)))
+    assert len(runs(lines, case=FAST.name)) == 1
+    assert len(runs(lines, case=SLOW.name, role="block", status="ok")) == 3
+    assert failed_cases(runs(lines)) == {FAST.name: "exited with code 1"}
+    assert end_of(lines).blocks == 3
+
+
+def test_a_case_that_fails_later_is_dropped_after_three_failures():
+    lines = conducted(header(blocks=6), runner(failing(FAST.name, blocks_only=True)))
+    assert len(runs(lines, case=FAST.name, status="failed")) == 3
+    assert len(runs(lines, case=SLOW.name, role="block")) == 6
+
+
+def test_a_skip_is_recorded_as_one_with_its_reason():
+    def trouble(request, count):
+        if request.case == FAST:
+            return Outcome(started=0.0, wall_s=0.0, status="skipped", error="needs two CPUs")
+        return None
+
+    lines = conducted(header(), runner(trouble))
+    assert [line for line in lines if isinstance(line, Skip)] == [Skip(subject=FAST.name, reason="needs two CPUs")]
+    assert failed_cases(runs(lines)) == {}
+
+
+def test_where_nothing_can_be_measured_the_session_ends_in_an_error():
+    with pytest.raises(NothingMeasuredError):
+        conducted(header(), runner(failing(FAST.name, SLOW.name)))
+
+
+def disturbing(*, times: int):
+    """Trouble: the neighbours disturb the first so many attempts of every run of SLOW in block 2."""
+    seen = Counter()
+    calm = MockRunner(costs=COSTS)
+
+    def trouble(request, count):
+        if request.case != SLOW or request.operations is None:
+            return None
+        outcome = calm.run(request)
+        seen[request.case.name] += 1
+        disturbed = 2 <= seen[request.case.name] < 2 + times
+        return msgspec_replace(outcome, 0.9 if disturbed else 0.0)
+
+    return trouble
+
+
+def msgspec_replace(outcome: Outcome, foreign_share: float) -> Outcome:
+    fields = {name: getattr(outcome, name) for name in outcome.__dataclass_fields__}
+    return Outcome(**{**fields, "foreign_share": foreign_share})
+
+
+def test_a_disturbed_run_is_measured_again_in_its_block_and_both_are_kept():
+    lines = conducted(header(), runner(disturbing(times=1)))
+    second = runs(lines, case=SLOW.name, role="block", block=2)
+    assert [(run.attempt, bool(run.disturbed)) for run in second] == [(1, True), (2, False)]
+    assert second[0].order == second[1].order
+    assert "others used 90% of its CPUs" in second[0].disturbed
+
+
+def test_a_run_that_is_disturbed_again_is_left_at_that():
+    lines = conducted(header(), runner(disturbing(times=2)))
+    second = runs(lines, case=SLOW.name, role="block", block=2)
+    assert [(run.attempt, bool(run.disturbed)) for run in second] == [(1, True), (2, True)]
+    assert len(runs(lines, case=SLOW.name, role="block", block=3)) == 1
+
+
+# --- budget ----------------------------------------------------------------------------------------------------------
+
+
+def budgeted(budget_s: float, **more):
+    return header(blocks=None, budget_s=budget_s, **more)
+
+
+def test_a_budget_ends_at_the_boundary_of_a_block():
+    lines = conducted(budgeted(1.0))
+    end = end_of(lines)
+    assert end.reason == "budget"
+    assert end.blocks >= 2
+    counted = Counter(run.block for run in runs(lines, role="block"))
+    assert counted == dict.fromkeys(range(1, end.blocks + 1), 5)
+
+
+def test_a_budget_is_nearly_used_and_not_overdrawn_by_a_block():
+    lines = conducted(budgeted(1.0))
+    spent = sum(run.wall_s for run in runs(lines) if run.role != "sentinel" or run.block == 0)
+    assert 0.7 < spent <= 1.0
+
+
+def test_however_short_the_budget_there_is_one_block():
+    assert end_of(conducted(budgeted(1e-6))).blocks == 1
+
+
+def test_under_a_short_budget_runs_get_fewer_values_before_there_are_fewer_than_six_blocks():
+    long_start = MockRunner(costs=COSTS)
+
+    def trouble(request, count):
+        outcome = long_start.run(request)
+        fields = {name: getattr(outcome, name) for name in outcome.__dataclass_fields__}
+        return Outcome(**{**fields, "wall_s": outcome.wall_s + 0.05})
+
+    rich = plan_of(conducted(budgeted(60.0), runner(trouble)))
+    poor = plan_of(conducted(budgeted(1.5), runner(trouble)))
+    assert {planned.values for planned in poor.cases} == {plan.FEWEST_VALUES}
+    assert all(planned.values > plan.FEWEST_VALUES for planned in rich.cases)
+
+
+# --- resuming --------------------------------------------------------------------------------------------------------
+
+
+def resumed_at(lines, head, cut: int, trouble=lambda request, count: None):
+    """What is in the file when a session that was cut after so many lines has been gone on with."""
+    kept = [head, Audit(moment="before", disturbances=()), *lines[:cut]]
+    before = sessions.decode(b"".join(msgspec.json.encode(line) + b"\n" for line in kept), "cut")
+    return [*lines[:cut], *conducted(head, runner(trouble), before=before)]
+
+
+def measured(lines) -> set[tuple]:
+    return {(run.role, run.block, run.order, run.case) for run in runs(lines)}
+
+
+@pytest.mark.parametrize(
+    "settings", [{"blocks": 3}, *({"blocks": None, "budget_s": budget_s} for budget_s in (0.05, 0.11, 0.2))], ids=str
+)
+def test_a_session_cut_anywhere_goes_on_to_the_same_runs_without_a_double(settings):
+    head = header(**settings)
+    whole = conducted(head, runner())
+    for cut in range(len(whole)):
+        lines = resumed_at(whole, head, cut)
+        again = [(run.role, run.block, run.order, run.case, run.attempt) for run in runs(lines)]
+        assert len(again) == len(set(again)), f"cut after line {cut}: a run was done twice"
+        assert plan_of(lines).cases[0] == plan_of(whole).cases[0]
+        blocks = {run.block for run in runs(lines, role="block")}
+        assert blocks == set(range(1, end_of(lines).blocks + 1)), f"cut after line {cut}"
+        assert {run.block for run in runs(lines, role="sentinel")} == {0, end_of(lines).blocks + 1}
+        for block in blocks:
+            assert len(runs(lines, role="block", block=block)) == 5, f"cut after line {cut}: block {block} is not whole"
+        if "budget_s" not in settings:
+            assert measured(lines) == measured(whole)
+
+
+def test_a_session_with_failures_is_resumed_without_trying_them_again():
+    trouble = failing(FAST.name, blocks_only=True)
+    head = header(blocks=6)
+    whole = conducted(head, runner(trouble))
+    for cut in range(len(whole)):
+        lines = resumed_at(whole, head, cut, trouble)
+        assert len(runs(lines, case=FAST.name, status="failed")) == 3
+
+
+def test_what_was_measured_before_counts_in_the_end():
+    head = header()
+    whole = conducted(head, runner())
+    resumed = resumed_at(whole, head, len(whole) - 3)
+    assert end_of(resumed).timed_s == pytest.approx(end_of(whole).timed_s)
+
+
+def test_a_budget_counts_what_was_spent_before_the_interruption():
+    head = budgeted(1.0)
+    whole = conducted(head, runner())
+    resumed = resumed_at(whole, head, len(whole) - 10)
+    assert end_of(resumed).wall_s == pytest.approx(end_of(whole).wall_s, rel=0.2)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import subprocess
+import sys
+
+import pytest
+
+from steelyard.measure import machine
+from steelyard.measure.machine import cpus_for
+
+
+@pytest.fixture
+def pairs(monkeypatch):
+    """CPUs 2n and 2n+1 are two threads of one core."""
+    monkeypatch.setattr(machine, "_siblings", lambda cpu: {cpu & ~1, cpu | 1})
+
+
+def test_free_is_everywhere():
+    assert cpus_for("free", (0, 3, 5)) == (0, 3, 5)
+
+
+def test_same_is_the_last_cpu_because_the_first_takes_the_interrupts():
+    assert cpus_for("same", (0, 3, 5)) == (5,)
+
+
+def test_cross_prefers_another_core(pairs):
+    assert cpus_for("cross", (0, 1, 2, 3)) == (1, 3)
+
+
+def test_cross_takes_the_sibling_where_there_is_no_other_core(pairs):
+    assert cpus_for("cross", (2, 3)) == (2, 3)
+
+
+def test_cross_needs_two_cpus(pairs):
+    assert cpus_for("cross", (3,)) == ()
+
+
+def test_siblings_are_read_from_lists_and_ranges(tmp_path, monkeypatch):
+    folder = tmp_path / "cpu0" / "topology"
+    folder.mkdir(parents=True)
+    (folder / "thread_siblings_list").write_text("0-1,8\n")
+    monkeypatch.setattr(machine, "_CPU", tmp_path)
+    assert machine._siblings(0) == {0, 1, 8}
+    assert machine._siblings(7) == {7}
+
+
+def test_the_key_outlives_a_reboot_a_new_kernel_and_another_governor(monkeypatch):
+    before = machine.survey()
+    changed = dict.fromkeys(machine._ENVIRONMENT, lambda: "something else")
+    monkeypatch.setattr(machine, "_ENVIRONMENT", changed)
+    after = machine.survey()
+    assert after.environment != before.environment
+    assert after.key == before.key
+
+
+def test_the_key_has_nothing_of_clock_speed_host_name_or_kernel():
+    facts = " ".join(f"{name} {fact}" for name, fact in machine._facts().items())
+    assert os.uname().release not in facts
+    assert "MHz" not in facts
+
+
+def test_another_machine_has_another_key(monkeypatch):
+    before = machine.survey().key
+    facts = machine._facts()
+    monkeypatch.setattr(machine, "_facts", lambda: {**facts, "memory": "3 GiB"})
+    assert machine.survey().key != before
+
+
+def test_the_cpus_are_those_that_this_process_may_use():
+    assert machine.survey().cpus == tuple(sorted(os.sched_getaffinity(0)))
+
+
+def test_what_cannot_be_read_is_unknown_and_no_error(monkeypatch):
+    monkeypatch.setattr(machine, "read", lambda path: None)
+    survey = machine.survey()
+    assert survey.environment["governor"] == "unknown"
+    assert survey.facts["caches"] == "unknown"
+
+
+def test_a_file_that_is_not_there_reads_as_none(tmp_path):
+    assert machine.read(tmp_path / "nothing") is None
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from steelyard.measure import machine
+machine._LOCK = Path(sys.argv[1])
+with machine.lock(lambda: None):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_machine_is_measured_by_one_at_a_time(tmp_path, monkeypatch):
+    lock = tmp_path / "lock"
+    monkeypatch.setattr(machine, "_LOCK", lock)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with holder:
+        assert holder.stdout.readline() == "held\n"
+        waited = []
+
+        def let_go():
+            waited.append(True)
+            holder.stdin.close()
+
+        with machine.lock(let_go):
+            assert waited
+    with machine.lock(lambda: pytest.fail("nobody holds it")):
+        pass

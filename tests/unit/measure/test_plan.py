@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from steelyard.measure import plan
+from tests.making import a_case, a_planned
+
+CASES = [a_planned(a_case(n=number)) for number in range(20)]
+
+
+def test_a_block_runs_every_case_once():
+    assert sorted(case.case.name for case in plan.order(CASES, 1, seed=3)) == sorted(case.case.name for case in CASES)
+
+
+def test_the_same_seed_gives_the_same_order():
+    assert plan.order(CASES, 4, seed=3) == plan.order(CASES, 4, seed=3)
+
+
+def test_another_seed_gives_another_order():
+    assert plan.order(CASES, 4, seed=3) != plan.order(CASES, 4, seed=4)
+
+
+def test_every_block_has_an_order_of_its_own():
+    orders = [plan.order(CASES, block, seed=3) for block in range(1, 9)]
+    assert all(one != other for index, one in enumerate(orders) for other in orders[:index])
+
+
+def test_the_order_does_not_touch_the_plan():
+    before = list(CASES)
+    plan.order(CASES, 1, seed=3)
+    assert before == CASES
+
+
+def test_padding_is_drawn_anew_for_every_run_and_is_repeatable():
+    drawn = {plan.padding(1, block, "a", attempt) for block in range(1, 20) for attempt in (1, 2)}
+    assert len(drawn) > 30
+    assert all(0 <= padding < plan.MOST_PADDING for padding in drawn)
+    assert plan.padding(1, 2, "a", 1) == plan.padding(1, 2, "a", 1)
+
+
+@pytest.mark.parametrize(
+    ("overhead_s", "values"),
+    [(0.0, 9), (0.020, 9), (0.0225, 9), (0.05, 20), (10.0, plan.MOST_VALUES)],
+    ids=["no overhead", "little", "just as much", "more", "no end of it"],
+)
+def test_a_run_has_more_values_where_starting_it_takes_long(overhead_s, values):
+    assert plan.values_for(overhead_s, 0.01, 9) == values
+
+
+def test_nobody_gets_fewer_values_than_he_asked_for():
+    assert plan.values_for(10.0, 0.01, 500) == 500
+
+
+@pytest.mark.parametrize(("budget_s", "blocks"), [(0.0, 1), (0.19, 1), (1.0, 5), (1.19, 5)])
+def test_as_many_blocks_as_fit_and_at_least_one(budget_s, blocks):
+    assert plan.blocks_for(budget_s, CASES) == blocks
+
+
+def test_of_an_empty_plan_there_is_no_end_of_blocks_but_no_division_by_zero():
+    assert plan.blocks_for(1.0, []) >= 1
+
+
+def test_the_controls_are_an_identical_pair_and_one_that_is_five_percent_slower():
+    first, twin, slower = plan.controls()
+    assert (first.parameters["delay_percent"], twin.parameters["delay_percent"]) == (0, 0)
+    assert first.name != twin.name
+    assert slower.parameters["delay_percent"] == 5

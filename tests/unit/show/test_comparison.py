@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+import io
+
+import pytest
+from rich.console import Console
+
+from steelyard.judge.comparisons import Compared, Comparisons
+from steelyard.show import comparison
+
+
+def compared(verdict: str = "different", **more) -> Compared:
+    fields = {
+        "case": "example/steady@same",
+        "metric": "operation",
+        "unit": "s",
+        "better": "lower",
+        "a": 100e-9,
+        "b": 110e-9,
+        "n": 8,
+        "ratio": 1.1,
+        "low": 1.08,
+        "high": 1.12,
+        "worse": verdict == "different",
+    }
+    return Compared(verdict=verdict, **{**fields, **more})
+
+
+def comparisons(*cases: Compared, **more) -> Comparisons:
+    fields = {
+        "kind": "paired",
+        "a": "one [side]",
+        "b": "the other",
+        "margin": 0.02,
+        "confidence": 0.95,
+        "left_out": (),
+        "caveats": (),
+    }
+    return Comparisons(cases=cases, **{**fields, **more})
+
+
+def shown(*cases: Compared, **more) -> str:
+    out = io.StringIO()
+    comparison.show(comparisons(*cases, **more), Console(file=out, width=160, highlight=False))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (compared(), "different by +10.0 % [+8.0, +12.0]"),
+        (compared("equivalent"), "equivalent within 2 %"),
+        (compared("undecided"), "undecided"),
+        (compared("undecided", more_blocks=12, more_minutes=2.0), "undecided: 12 more blocks, about 2 min 00 s"),
+    ],
+)
+def test_a_verdict_is_said_in_words(case, words):
+    assert comparison.verdict(case, 0.02) == words
+    assert words in shown(case)
+
+
+def test_an_interval_without_bounds_says_so():
+    assert comparison.interval(compared(low=0.0, high=None)) == "[−100, ∞]"
+
+
+def test_words_that_look_like_markup_are_printed_as_they_are():
+    text = shown(compared(), left_out=("[a] case",), caveats=("[/b] doubt",), void="[/red] drift")
+    assert all(words in text for words in ("one [side]", "[a] case", "[/b] doubt", "VOID", "[/red] drift"))
+
+
+def test_for_programs_figures_are_in_base_units():
+    [case] = comparison.as_json(comparisons(compared("undecided", more_blocks=12, more_minutes=2.0)))
+    assert (case["a"], case["ratio"], case["more_seconds"]) == (100e-9, 1.1, 120.0)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+import io
+
+from rich.console import Console
+
+from steelyard.show.progress import progress
+from tests.making import a_case, a_failed_run, a_run
+
+CASE = a_case()
+
+
+def told(*runs, terminal: bool = False) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=100, force_terminal=terminal, highlight=False)
+    with progress(console, "a.session.jsonl") as shown:
+        shown.begin("pilot", 1.0, 1)
+        shown.begin("blocks", 65.0, len(runs))
+        for run in runs:
+            shown.ran(run, 5.0)
+    return out.getvalue()
+
+
+def test_a_log_names_the_file_and_each_stage_once():
+    assert told(a_run(CASE)).splitlines() == [
+        "session: a.session.jsonl",
+        "pilot: 1 runs, about 1.0 s",
+        "blocks: 1 runs, about 1 min 05 s",
+    ]
+
+
+def test_a_failure_is_told_at_once_and_as_it_is():
+    assert "example/steady@same [/red] oops" in told(a_failed_run(CASE, 1, "[/red] oops"))
+
+
+def test_what_was_left_behind_is_told():
+    assert "example/steady@same: 3 queues were removed" in told(a_run(CASE, leftovers=("3 queues were removed",)))
+
+
+def test_a_terminal_has_a_bar_with_the_time_to_go():
+    text = told(a_run(CASE), a_failed_run(CASE, 2, "[/red] oops"), terminal=True)
+    assert "to go" in text
+    assert "oops" in text
+
+
+def test_a_log_says_now_and_then_how_far_it_is(monkeypatch):
+    monkeypatch.setattr("steelyard.show.progress._LOG_EVERY_S", 0.0)
+    assert "blocks: 2 of 2 runs, about 5.0 s to go" in told(a_run(CASE, 1), a_run(CASE, 2))

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+import dataclasses
+import io
+
+from rich.console import Console
+
+from steelyard.judge.proving import FamilyRow, ProofRow, ProofTable, SequentialRow
+from steelyard.show import proof
+
+
+def a_row(kind: type, **more):
+    """A row whose every share is a quarter."""
+    words = {"rule": "ours", "noise": "iid"}
+    fields = {field.name: 0.25 for field in dataclasses.fields(kind)}
+    return kind(**{**fields, **words, **more})
+
+
+TABLE = ProofTable(
+    seed=5,
+    rows=(a_row(ProofRow, trials=100, coverage=float("nan")),),
+    family=(a_row(FamilyRow, sessions=10, cases=100),),
+    sequential=(a_row(SequentialRow, trials=100),),
+)
+
+
+def test_a_share_is_a_percentage_and_what_is_not_known_a_dash():
+    out = io.StringIO()
+    proof.show(TABLE, Console(file=out, width=200, highlight=False))
+    assert "25.0 %" in out.getvalue()
+    assert "–" in out.getvalue()
+    assert "seed 5" in out.getvalue()
+
+
+def test_every_line_of_a_table_in_markdown_has_as_many_cells_as_its_head():
+    for part in proof.markdown(TABLE).split("## ")[1:]:
+        table = [line for line in part.splitlines() if line.startswith("|")]
+        assert len(table) == 3
+        assert len({line.count("|") for line in table}) == 1
+
+
+def test_for_programs_there_is_one_object_a_row_without_nan():
+    rows = proof.as_json(TABLE)
+    assert [row["kind"] for row in rows] == ["comparison", "family", "sequential"]
+    assert rows[0]["coverage"] is None
+    assert rows[0]["power"] == 0.25

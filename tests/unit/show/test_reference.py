@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+from steelyard.cli import build_app
+from steelyard.records import Skip
+from steelyard.show import reference
+from tests.making import a_choice, a_descriptor, an_integer
+
+
+def test_every_probe_is_a_row_of_its_question():
+    descriptors = [a_descriptor("call/direct"), a_descriptor("call/indirect"), a_descriptor("switch/yield")]
+    text = reference.probes(descriptors, [])
+    assert text.count("| probe |") == 2
+    assert (
+        text.index("## call") < text.index("`call/indirect`") < text.index("## switch") < text.index("`switch/yield`")
+    )
+
+
+def test_a_row_has_parameters_with_their_limits():
+    descriptor = a_descriptor(parameters=(an_integer("n", 1, 8, maximum=64), a_choice("kind", "a", "b")))
+    text = reference.probes([descriptor], [])
+    assert "`n=1,8` (the n; 0 to 64)" in text
+    assert "`kind=a,b` (the kind; a, b)" in text
+
+
+def test_a_bar_in_a_text_does_not_end_its_cell():
+    assert r"one \| other" in reference.probes([a_descriptor(operation="one | other")], [])
+
+
+def test_what_was_not_there_is_listed_with_its_reason():
+    assert "- `a/b`: no compiler" in reference.probes([], [Skip(subject="a/b", reason="no compiler")])
+
+
+def test_the_manual_has_every_command_of_the_parser():
+    text = reference.manual(build_app().generate_docs(output_format="rst", recursive=True))
+    assert all(command in text for command in ("run", "show", "list", "doctor"))
+    assert "EXIT STATUS" in text

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Single sights of the terminal; the whole of it is in tests/golden."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Mode, Net, Point
+from steelyard.records import Disturbance, Skip
+from steelyard.show import terminal
+from tests.making import a_choice, a_descriptor, a_machine, an_integer
+
+
+def a_figure(**more) -> Figure:
+    fields = {
+        "metric": "operation",
+        "doc": "time",
+        "unit": "s",
+        "better": "lower",
+        "n": 8,
+        "median": 50e-9,
+        "low": 48e-9,
+        "high": 52e-9,
+        "minimum": 47e-9,
+        "p25": 49e-9,
+        "p99": 60e-9,
+    }
+    return Figure(**{**fields, **more})
+
+
+def a_case_finding(main: Figure | None = None, **more) -> CaseFinding:
+    fields = {
+        "case": "example/steady@same",
+        "probe": "example/steady",
+        "parameters": {},
+        "placement": "same",
+        "operation": "one example",
+        "control": False,
+        "others": (),
+        "user_s": None,
+        "system_s": None,
+        "switches": None,
+        "caveats": (),
+    }
+    return CaseFinding(main=main or a_figure(), **{**fields, **more})
+
+
+def the_findings(*cases: CaseFinding, **more) -> Findings:
+    fields = {
+        "path": "a.session.jsonl",
+        "started": "2026-01-02",
+        "seed": 1,
+        "machine_key": "0123456789ab",
+        "machine": {"cpu": "Example [CPU]", "logical cpus": "2", "memory": "8 GiB"},
+        "environment": {"kernel": "6.0"},
+        "complete": True,
+        "void": None,
+        "controls": (),
+        "blocks": 8,
+        "wall_s": 10.0,
+        "timed_share": 0.8,
+        "curves": (),
+        "skips": (),
+        "failures": {},
+        "leftovers": {},
+        "disturbances": (),
+        "runs": 8,
+        "disturbed_runs": 0,
+    }
+    return Findings(cases=cases, **{**fields, **more})
+
+
+def printed(show, *arguments) -> str:
+    out = io.StringIO()
+    show(*arguments, Console(file=out, width=150, highlight=False))
+    return out.getvalue()
+
+
+def shown(*cases: CaseFinding, **more) -> str:
+    return printed(terminal.show, the_findings(*cases, **more))
+
+
+def test_a_figure_has_its_interval_in_its_own_unit():
+    text = shown(a_case_finding())
+    assert "50.0 ns" in text
+    assert "[48.0, 52.0]" in text
+
+
+def test_without_an_interval_there_is_a_dash_for_it():
+    assert "[–, –]" in shown(a_case_finding(a_figure(low=None, high=None)))
+
+
+def test_two_modes_are_shown_instead_of_one_number():
+    modes = (Mode(median=20e-9, share=0.25), Mode(median=80e-9, share=0.75))
+    text = shown(a_case_finding(a_figure(modes=modes)))
+    assert "20.0 ns / 80.0 ns" in text
+    assert "bimodal 25% / 75%" in text
+    assert "50.0 ns" not in text
+
+
+@pytest.mark.parametrize(
+    ("net", "words"),
+    [
+        (Net(baseline="b", median=40e-9, low=38e-9, high=42e-9, at_most=False), "40.0 ns [38.0, 42.0]"),
+        (Net(baseline="b", median=1e-9, low=-1e-9, high=3e-9, at_most=True), "at most 3.00 ns"),
+        (Net(baseline="b", median=-2e-9, low=-3e-9, high=-1e-9, at_most=True), "at most "),
+        (Net(baseline="b", median=40e-9, low=None, high=None, at_most=False), "~40.0 ns"),
+    ],
+    ids=["a figure", "perhaps nothing", "less than nothing", "few runs"],
+)
+def test_what_is_left_without_the_overhead(net, words):
+    assert words in shown(a_case_finding(a_figure(net=net)))
+
+
+def test_controls_are_not_shown_among_the_results():
+    assert "one example" not in shown(a_case_finding(control=True))
+
+
+def test_words_that_look_like_markup_are_printed_as_they_are():
+    text = shown(
+        a_case_finding(operation="one [bold]example[/bold]", caveats=("a [doubt]",)),
+        failures={"example/steady@same": "[/red] oops"},
+        skips=(Skip(subject="a/b", reason="[no] compiler"),),
+        disturbances=(Disturbance(what="[noise]", advice="[stop]", severity="note"),),
+        leftovers={"example/steady@same": ("[a] queue",)},
+    )
+    for words in (
+        "Example [CPU]",
+        "[bold]example[/bold]",
+        "a [doubt]",
+        "[/red] oops",
+        "[no] compiler",
+        "[noise]; [stop]",
+    ):
+        assert words in text
+
+
+def test_a_caveat_of_many_cases_is_said_once():
+    cases = [a_case_finding(case=f"example/{n}@same", caveats=("few runs",)) for n in "abc"]
+    assert "example/a@same and 2 more: few runs" in shown(*cases)
+
+
+def test_a_session_that_is_not_over_says_how_to_go_on():
+    assert "`steelyard run --resume` goes on" in shown(complete=False, wall_s=None, timed_share=None)
+
+
+def test_a_void_session_says_so_first():
+    text = shown(a_case_finding(), void="the sentinel drifted")
+    assert text.index("VOID") < text.index("one example")
+    assert "the sentinel drifted" in text
+
+
+def test_a_curve_has_a_longer_bar_for_a_greater_cost():
+    points = tuple(Point(x=n, median=n * 1e-6, low=None, high=None) for n in (1, 10, 100))
+    curve = Curve(probe="a/b", metric="operation", unit="s", parameter="n", fixed="@same", points=points)
+    bars = [line.count("█") for line in shown(curves=(curve,)).splitlines() if "µs" in line]
+    assert bars == sorted(bars)
+    assert bars[0] > 0
+    assert bars[-1] == 40
+
+
+def test_a_curve_of_nothing_is_no_error():
+    points = tuple(Point(x=n, median=0.0, low=None, high=None) for n in (1, 2, 3))
+    curve = Curve(probe="a/b", metric="share", unit="1", parameter="n", fixed="@same", points=points)
+    assert "share by n" in shown(curves=(curve,))
+
+
+def test_a_flat_curve_is_no_error():
+    points = tuple(Point(x=n, median=1e-6, low=None, high=None) for n in (1, 2, 3))
+    curve = Curve(probe="a/b", metric="operation", unit="s", parameter="n", fixed="@same", points=points)
+    assert "1.00 µs" in shown(curves=(curve,))
+
+
+def test_the_catalog_is_shown_by_question_with_sweeps_and_placements():
+    descriptor = a_descriptor(
+        parameters=(an_integer("n", 1, 2), a_choice("kind", "a", "b")), placements=("same", "free")
+    )
+    text = printed(terminal.show_catalog, [descriptor], [Skip(subject="a/b", reason="no [Go]")])
+    assert "n=1,2 kind=a,b @same,@free" in text
+    assert "a/b: no [Go]" in text
+
+
+def test_the_machine_is_shown_with_what_to_do():
+    noise = Disturbance(what="noise", advice="close the window", severity="warning")
+    text = printed(terminal.show_machine, a_machine(), [noise], [])
+    assert "0123456789ab" in text
+    assert "warning: noise; close the window" in text

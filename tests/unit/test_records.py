@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+import msgspec
+import pytest
+
+from steelyard.records import CasePattern
+from tests.making import a_case, a_descriptor, a_metric, a_run, a_value, an_integer
+
+
+def test_a_case_is_named_by_probe_parameters_and_placement():
+    assert (
+        a_case("switch/yield", "cross", contexts=2, kind="thread").name == "switch/yield[contexts=2,kind=thread]@cross"
+    )
+    assert a_case("call/direct").name == "call/direct@same"
+
+
+def test_equal_cases_are_one_in_a_set():
+    assert len({a_case(n=1), a_case(n=1), a_case(n=2), a_case()}) == 3
+
+
+@pytest.mark.parametrize("case", [a_case(), a_case("a/b", "free", n=1), a_case("a/b", "cross", n=-1, kind="x y")])
+def test_the_name_of_a_case_reads_as_a_pattern_that_matches_it_alone(case):
+    pattern = CasePattern.parse(case.name)
+    assert pattern.matches(case)
+    assert not pattern.matches(a_case(case.probe, "same" if case.placement != "same" else "free", **case.parameters))
+    assert not pattern.matches(a_case("other/probe", case.placement, **case.parameters))
+
+
+def test_a_pattern_stands_for_all_that_it_does_not_say():
+    pattern = CasePattern.parse("switch/yield[contexts=2]")
+    assert pattern.matches(a_case("switch/yield", "free", contexts=2, kind="process"))
+    assert not pattern.matches(a_case("switch/yield", "free", contexts=3))
+    assert not pattern.matches(a_case("switch/yield", "free"))
+
+
+@pytest.mark.parametrize("text", ["", "yield", "switch/*", "a/b[", "a/b[n]", "a/b]", "a/b@", "a/b@same more", "A/b"])
+def test_what_is_no_case_is_no_pattern(text):
+    assert CasePattern.parse(text) is None
+
+
+def test_a_figure_is_one_quantity_by_another():
+    assert a_value(1e-6, 1000).figure(a_metric()) == pytest.approx(1e-6)
+
+
+def test_wall_time_counts_once_for_every_lane():
+    assert a_value(1e-6, 1000, lanes=2).figure(a_metric()) == pytest.approx(2e-6)
+
+
+def test_counts_and_readings_are_quantities():
+    value = a_value(counts={"switches": 4}, readings={"share": 0.5})
+    assert value.quantity("switches") == 4
+    assert value.quantity("share") == 0.5
+    assert value.quantity("one") == 1
+    assert value.quantity("moon") is None
+
+
+def test_what_a_value_does_not_have_is_none_and_not_zero():
+    value = a_value()
+    assert value.quantity("user") is None
+    assert value.figure(a_metric(over="user")) is None
+    assert value.figure(a_metric(per="switches")) is None
+
+
+def test_where_nothing_happened_there_is_no_figure():
+    assert a_value(counts={"switches": 0}).figure(a_metric(per="switches")) is None
+    assert a_value(counts={"switches": 0}).figure(a_metric(over="switches")) == 0
+
+
+def test_time_of_the_processor_is_in_seconds():
+    value = a_value(cpu_ns=1_500_000_000, user_ns=1_000_000_000, system_ns=500_000_000)
+    assert [value.quantity(name) for name in ("cpu", "user", "system")] == [1.5, 1.0, 0.5]
+
+
+def test_the_timed_part_of_a_run_is_the_sum_of_its_values():
+    assert a_run("a", 1, 1e-6, 2e-6).timed_s == pytest.approx(3e-3)
+
+
+def test_a_descriptor_knows_its_parameters():
+    descriptor = a_descriptor(parameters=(an_integer("n", 1),))
+    assert descriptor.parameter("n").sweep == (1,)
+    assert descriptor.parameter("m") is None
+
+
+def test_records_do_not_change():
+    with pytest.raises(AttributeError):
+        a_case().probe = "other/probe"
+
+
+def test_a_record_of_a_newer_steelyard_is_read():
+    case = msgspec.json.decode(b'{"probe":"a/b","placement":"same","colour":"red"}', type=type(a_case()))
+    assert case == a_case("a/b")
