@@ -33,5 +33,9 @@ check: build ## formats, types and lint: seconds
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 
+golden: build ## accept what the golden tests got, after reading the differences that this prints
+	-$(BIN)/python -m pytest tests/golden
+	$(BIN)/python -m tests.golden.accept
+
 clean: ## remove what was built
 	rm -rf build $(VENV)

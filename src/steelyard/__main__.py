@@ -17,9 +17,10 @@ _INTERRUPTED = 130
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     errors = Console(stderr=True, soft_wrap=True)
-    app = build_app()
+    given = sys.argv[1:] if arguments is None else arguments
+    app = build_app(given[0] if given else None)
     try:
-        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         errors.print(f"steelyard: {error}", style="red", markup=False, highlight=False)
         errors.print(

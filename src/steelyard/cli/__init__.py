@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands: one file each, found by looking in this folder. A file defines `command`; its name is the file's."""
+"""The commands: one file each, found by looking in this folder. A file defines `command`; its name is the file's.
+
+A file whose name begins with an underscore is shared by commands and is none itself.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,23 @@ from cyclopts import App
 import steelyard
 
 
-def build_app() -> App:
-    """The whole command line, from every module of this folder that defines `command`."""
+def build_app(wanted: str | None = None) -> App:
+    """The whole command line, from every module of this folder that is a command.
+
+    When the wanted command is known, only that one is imported now: scipy alone takes half a second. Without it all
+    are, because help shows what each says of itself.
+    """
     app = App(
         name="steelyard",
         help=steelyard.__doc__,
         version=steelyard.__version__,
         default_parameter=None,
     )
-    for module in pkgutil.iter_modules(__path__):
-        command = getattr(importlib.import_module(f"{__name__}.{module.name}"), "command", None)
-        if command is not None:
-            app.command(command, name=module.name)
+    names = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
+    for name in names:
+        where = f"{__name__}.{name}"
+        if wanted in names:
+            app.command(f"{where}:command", name=name)
+        else:
+            app.command(importlib.import_module(where).command, name=name)
     return app

@@ -10,9 +10,9 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from steelyard.cli import output
-from steelyard.cli.comparing import compare_files, labels, measure_pairs, parse_margin, probe_folders, read_side, vary
-from steelyard.cli.session import Lab, Settings
+from steelyard.cli import _output as output
+from steelyard.cli._comparing import compare_files, labels, measure_pairs, parse_margin, probe_folders, read_side, vary
+from steelyard.cli._session import Lab, Settings
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.judge import comparisons
 from steelyard.judge.comparisons import Compared, Comparisons

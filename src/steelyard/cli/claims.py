@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from steelyard.cli import output
+from steelyard.cli import _output as output
 from steelyard.judge.verdicts import judge_claims
 from steelyard.keep import session as sessions
 from steelyard.show import claims

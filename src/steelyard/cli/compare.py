@@ -8,9 +8,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from steelyard.cli import output
-from steelyard.cli.comparing import compare_files, labels, measure_pairs, parse_margin, vary
-from steelyard.cli.session import Lab, Settings
+from steelyard.cli import _output as output
+from steelyard.cli._comparing import compare_files, labels, measure_pairs, parse_margin, vary
+from steelyard.cli._session import Lab, Settings
 from steelyard.errors import SelectionError, UsageError
 from steelyard.judge import comparisons
 from steelyard.keep import session as sessions

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from steelyard.cli import output
+from steelyard.cli import _output as output
 from steelyard.measure import catalog, machine
 from steelyard.measure.audit import audit
 from steelyard.show import terminal

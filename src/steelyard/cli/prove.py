@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from steelyard.cli import output
+from steelyard.cli import _output as output
 from steelyard.judge import proving
 from steelyard.show import proof
 

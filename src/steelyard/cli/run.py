@@ -8,8 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from steelyard.cli import output
-from steelyard.cli.session import Lab, Settings
+from steelyard.cli import _output as output
+from steelyard.cli._session import Lab, Settings
 from steelyard.errors import CasesFailedError, UsageError
 from steelyard.judge.findings import judge
 from steelyard.records import Session
@@ -68,7 +68,7 @@ def command(
     )
     settings.check()
     if resume is not None:
-        if selectors or param or placement or blocks or budget or quick or output_file:
+        if selectors or param or placement or output_file or settings != Settings(deadline=deadline):
             raise UsageError("--resume goes on with the plan of the session: leave selectors and other settings away")
         lab = Lab()
         before = lab.interrupted(resume)

@@ -2,7 +2,7 @@
 """Whether a session can be believed: what its controls say. A session whose controls fail is void and says so.
 
 Every session carries the null probe, an identical copy of it, the null probe planted 5 % slower, and a sentinel first
-and last. The limits are wide on purpose: a control that fails one good session in twenty would teach people to ignore it.
+and last. The limits are wide on purpose: a control that failed one good session in twenty would soon be ignored.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def _net(sample: FloatArray, baseline: str, overhead: FloatArray) -> Net | None:
         median=net.median,
         low=_finite(net.low),
         high=_finite(net.high),
-        at_most=net.may_be_zero or net.contradicts,
+        at_most=net.may_be_zero,
     )
 
 
@@ -193,6 +193,8 @@ def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[str, ...]:
     everything = runs_of(runs.planned.case.name, session.runs)
     if main.low is None:
         said.append(f"{main.n} runs: at least 6 are needed for an interval at 95 %")
+    if main.net is not None and main.net.high is not None and main.net.high < 0:
+        said.append(f"its overhead {main.net.baseline} measures larger than itself: do not subtract it here")
     disturbed = sum(bool(run.disturbed) for run in runs.counted)
     if disturbed:
         said.append(f"{disturbed} of {len(runs.counted)} runs were disturbed, also when repeated")

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import fnmatch
 import hashlib
 import itertools
 import os
+import signal
 import subprocess
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import steelyard
 from steelyard.errors import InstallationError, ProtocolError, SelectionError
@@ -19,6 +23,7 @@ from steelyard.measure import protocol
 from steelyard.records import Case, CasePattern, Descriptor, Placement, ProbeFacts, Scalar, Skip
 
 _DESCRIBE_TIMEOUT_S = 10
+_DESCRIBE_LIMIT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +79,31 @@ def find_programs(folders: Iterable[Path]) -> dict[str, Path]:
 def describe(path: Path, name: str) -> Descriptor:
     """Ask a probe what it is; raises ProtocolError with what is wrong."""
     try:
-        asked = subprocess.run([path, "--describe"], capture_output=True, timeout=_DESCRIBE_TIMEOUT_S, check=False)
+        # A session of its own, so that whatever it starts can be ended; files, so that it cannot flood the lab.
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            asked = subprocess.Popen(
+                [path, "--describe"], stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+            )
+            try:
+                code = asked.wait(_DESCRIBE_TIMEOUT_S)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(asked.pid, signal.SIGKILL)
+                asked.wait()
+            printed, words = _head(out), _head(err)
     except OSError as error:
         raise ProtocolError(f"{name} cannot be started: {error.strerror}") from error
     except subprocess.TimeoutExpired:
         raise ProtocolError(f"{name} --describe took longer than {_DESCRIBE_TIMEOUT_S} s") from None
-    if asked.returncode != 0:
-        code = asked.returncode
-        _, why = protocol.describe_exit(code, -code if code < 0 else None, asked.stderr)
+    if code != 0:
+        _, why = protocol.describe_exit(code, -code if code < 0 else None, words)
         raise ProtocolError(f"{name} --describe {why}")
-    return protocol.parse_descriptor(asked.stdout, name)
+    return protocol.parse_descriptor(printed, name)
+
+
+def _head(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read(_DESCRIBE_LIMIT)
 
 
 def load(folders: Sequence[Path]) -> Catalog:

@@ -17,9 +17,9 @@ Cells = Sequence[str]
 Section = tuple[str, Cells, Sequence[Cells]]
 
 ASSUMPTIONS = (
-    "Synthetic costs: one value varies by 1 % with spikes of +20 % in 2 % of them; each process has its own luck of 1 % "
-    "(none under iid); drift is smooth with 2 %; a step is a stretch 1.4 times slower; a token bucket is fast until "
-    "it is empty. Every process draws its luck afresh, also of the rules that use one process only. Ours runs 20 "
+    "Synthetic costs: one value varies by 1 % with spikes of +20 % in 2 % of them; each process has its own luck of "
+    "1 % (none under iid); drift is smooth with 2 %; a step is a stretch 1.4 times slower; a token bucket is fast "
+    "until it is empty. Every process draws its luck afresh, also of the rules that use one process only. Ours runs 20 "
     "blocks of one fresh process a side in random order; the others run as their tools do. Power is for a program 5 % "
     "slower."
 )

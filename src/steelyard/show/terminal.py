@@ -116,8 +116,10 @@ def _net(figure: Figure) -> str:
         return ""
     if net.high is None or net.low is None:
         return f"~{format_quantity(net.median, figure.unit)}"
+    if net.high < 0:
+        return "see caveats"
     if net.at_most:
-        return f"at most {format_quantity(max(net.high, 0.0), figure.unit)}"
+        return f"at most {format_quantity(net.high, figure.unit)}"
     return f"{format_quantity(net.median, figure.unit)} {format_interval(net.low, net.high, net.median, figure.unit)}"
 
 

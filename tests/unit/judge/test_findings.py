@@ -106,10 +106,10 @@ def test_what_cannot_be_told_from_zero_is_at_most():
     assert net.low < 0 < net.high
 
 
-def test_a_negative_difference_is_kept_and_is_at_most():
+def test_a_difference_surely_below_zero_is_kept_as_it_is_and_is_no_at_most():
     net = with_baseline([8e-9] * BLOCKS, [10e-9] * BLOCKS).net
     assert net.median == pytest.approx(-2e-9)
-    assert net.at_most
+    assert not net.at_most
 
 
 def test_without_a_common_block_nothing_is_subtracted():

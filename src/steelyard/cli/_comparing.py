@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from steelyard.cli.session import Lab, Settings
+from steelyard.cli._session import Lab, Settings
 from steelyard.errors import SessionFileError, UsageError
 from steelyard.judge import comparisons
 from steelyard.judge.comparisons import Comparisons

@@ -164,7 +164,7 @@ class Lab:
         try:
             with machine.lock(lambda: self._words.print("another session measures on this machine; waiting for it")):
                 if before and sessions.read(where) != before:
-                    # Another lab went on with it while this one waited for the machine: what is left to do is not known.
+                    # Another lab went on with it while this one waited for the machine.
                     raise SessionFileError(f"{where} was gone on with by another lab: look at it, then resume it again")
                 writer = (
                     sessions.SessionWriter.reopen(where) if before else sessions.SessionWriter.create(where, header)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person may type, rightly and wrongly: every refusal is one sentence with what to do, never a traceback."""
+
+import json
+import subprocess
+
+import pytest
+
+from steelyard.__main__ import main
+from steelyard.errors import SelectionError, SessionFileError, UsageError
+from tests import processes
+from tests.integration.laboratory import QUICK, a_laboratory, words
+
+REFUSED = {
+    "an unknown probe": (["nul/null"], SelectionError, "did you mean null/null?"),
+    "an unknown parameter": (["null", "--param", "delay=1"], SelectionError, "did you mean delay_percent?"),
+    "a parameter out of limits": (["null", "-p", "copy=2"], SelectionError, "copy is from 0 to 1, not 2"),
+    "a parameter without value": (
+        ["null", "--param", "copy"],
+        UsageError,
+        '--param takes name=value[,value…], not "copy"',
+    ),
+    "an impossible placement": (["null", "--placement", "cross"], SelectionError, "can be placed as cross"),
+    "no block": (["null", "--blocks", "0"], UsageError, "--blocks must be at least 1"),
+    "no value": (["null", "--values", "0"], UsageError, "--values must be at least 1"),
+    "blocks that are no number": (["null", "--blocks", "many"], UsageError, "many"),
+    "a budget that is no time": (["null", "--budget", "nonsense"], UsageError, '"nonsense" is not a duration'),
+    "a deadline that is no time": (["null", "--deadline", "soon"], UsageError, '"soon" is not a duration'),
+    "two ends": (["null", "--blocks", "2", "--budget", "3s"], UsageError, "both say when to end"),
+    "an unknown option": (["null", "--fast"], UsageError, "--fast"),
+    "a session that is there": (["null", "-o", "there.jsonl"], UsageError, "sessions are never overwritten"),
+    "a place that cannot be": (["null", "-o", "there.jsonl/below"], UsageError, "choose another place with -o"),
+    "resuming nothing": (["--resume", "nowhere.jsonl"], SessionFileError, "nowhere.jsonl cannot be read"),
+    "resuming what is no session": (["--resume", "there.jsonl"], SessionFileError, "there.jsonl:1: not a line"),
+    "resuming another plan": (
+        ["null", "--resume", "there.jsonl"],
+        UsageError,
+        "leave selectors and other settings away",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "error", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_is_refused_in_a_sentence(arguments, error, sentence, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    there = tmp_path / "there.jsonl"
+    there.write_text("something that was written before\n")
+    assert main(["run", *arguments]) == error.exit_code
+    printed = capsys.readouterr()
+    assert sentence in words(printed.err)
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
+    assert there.read_text() == "something that was written before\n"
+    assert list(tmp_path.iterdir()) == [there]
+
+
+def test_a_refusal_is_an_exit_code_of_the_program(laboratory):
+    result = laboratory.do("run", "nul/null")
+    assert result.returncode == SelectionError.exit_code
+    assert result.stderr.startswith('steelyard: no probe matches "nul/null"')
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A laboratory after a session over the null probe, with what the command printed."""
+    with a_laboratory(tmp_path_factory.mktemp("measured")) as laboratory:
+        result = laboratory.do("run", "null", *QUICK, "--json", "-p", "delay_percent=0,100")
+        yield laboratory, result
+
+
+def test_results_for_programs_are_one_object_a_case(measured):
+    laboratory, result = measured
+    assert result.returncode == 0, result.stderr
+    cases = {case["case"]: case for case in json.loads(result.stdout)}
+    assert set(cases) >= {f"null/null[delay_percent={percent},copy=0]@same" for percent in (0, 100)}
+    for case in cases.values():
+        assert {"case", "unit", "median", "low", "high", "minimum", "n", "caveats"} <= set(case)
+        assert case["unit"] == "s"
+        assert case["n"] == 2
+        assert 0 < case["minimum"] <= case["median"] < 1
+    laboratory.assert_nothing_is_left()
+
+
+def test_words_go_to_standard_error_and_name_the_session_file(measured):
+    laboratory, result = measured
+    [path] = (laboratory.folder / "sessions").glob("*.session.jsonl")
+    assert f"session: {path}" in result.stderr
+    assert "pilot: 4 runs" in words(result.stderr)
+    assert "blocks: 8 runs" in words(result.stderr)
+
+
+def test_without_a_file_the_newest_session_is_shown(measured):
+    laboratory, result = measured
+    assert json.loads(laboratory.do("show", "--json").stdout) == json.loads(result.stdout)
+    shown = laboratory.do("show")
+    assert "delay_percent=100" in shown.stdout
+    assert "session file: " in shown.stdout
+
+
+def test_where_there_is_no_session_one_is_told_how_to_get_it(laboratory):
+    result = laboratory.do("show")
+    assert result.returncode == SessionFileError.exit_code
+    assert "`steelyard run` makes one" in result.stderr
+
+
+def test_the_list_has_every_probe_and_can_be_narrowed(laboratory):
+    assert "null/null" in laboratory.do("list").stdout
+    listed = json.loads(laboratory.do("list", "null", "--json").stdout)
+    assert [probe["probe"] for probe in listed["probes"]] == ["null/null"]
+    assert laboratory.do("list", "nul").returncode == SelectionError.exit_code
+
+
+def test_the_doctor_says_what_this_machine_is(laboratory):
+    found = json.loads(laboratory.do("doctor", "--json").stdout)
+    assert found["machine"]["key"] in laboratory.do("doctor").stdout
+    assert all(disturbance["advice"] for disturbance in found["disturbances"])
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(laboratory):
+    listing = laboratory.start("list", "--json")
+    listing.stdout.close()
+    assert listing.wait(processes.PATIENCE_S) in (0, 1)
+    assert "Traceback" not in listing.stderr.read()
+    listing.stderr.close()
+
+
+def test_help_names_every_command(laboratory):
+    text = laboratory.do("--help").stdout
+    assert all(command in text for command in ("run", "list", "show", "doctor"))
+
+
+def test_the_installed_command_is_the_same_program(laboratory):
+    steelyard = processes.tool("steelyard")
+    printed = subprocess.run([steelyard, "--version"], capture_output=True, text=True, check=True).stdout
+    assert printed == laboratory.do("--version").stdout
