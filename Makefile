@@ -15,27 +15,39 @@ help: ## list the targets
 NATIVE := $(shell find probes src/steelyard -name '*.c' -o -name '*.h') CMakeLists.txt
 $(VENV)/.built: pyproject.toml $(NATIVE)
 	@command -v cc >/dev/null || { echo "make: no C compiler found: install gcc or clang (Debian: apt-get install gcc)"; exit 69; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: \
+	install Python 3.11 or later with venv (Debian: apt-get install python3-venv)"; exit 69; }
 	$(BIN)/pip install --quiet --upgrade "pip>=23" scikit-build-core ninja cmake
+	$(BIN)/pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
+# What only tests and checks need.
+$(VENV)/.dev: pyproject.toml $(VENV)/.built
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]'
 	@touch $@
 
 build: $(VENV)/.built ## set up .venv, build the probes; then the command is .venv/bin/steelyard
 
 run: build ## weigh this machine: a first session of a few minutes, ending in tables
-	$(STEELYARD) run --budget 3m
+	$(STEELYARD) run --brief --budget 3m
 
-test: build ## the whole test suite
+test: $(VENV)/.dev ## the whole test suite
 	$(BIN)/python -m pytest
 
-check: build ## formats, types and lint: seconds
+check: $(VENV)/.dev ## formats, types and lint: seconds
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 
-golden: build ## accept what the golden tests got, after reading the differences that this prints
+golden: $(VENV)/.dev ## accept what the golden tests got, after reading the differences that this prints
 	-$(BIN)/python -m pytest tests/golden
 	$(BIN)/python -m tests.golden.accept
+
+fuzz: $(VENV)/.dev ## throw broken input at every decoder, for about a minute
+	$(BIN)/python -m pytest tests/fuzz --hypothesis-profile=fuzz
+
+docs: $(VENV)/.dev ## man page, reference of commands and table of probes, into build/docs
+	$(STEELYARD) docs build/docs
 
 clean: ## remove what was built
 	rm -rf build $(VENV)

@@ -12,7 +12,7 @@ _SECONDS = "1"  # whole seconds only: 0.5 is read as 0, which means for ever
 
 
 def _command(stressor: str) -> tuple[str, ...]:
-    return ("stress-ng", f"--{stressor}", "1", "--timeout", _SECONDS, "--metrics", "--yaml", "/dev/stdout", "--quiet")
+    return ("stress-ng", f"--{stressor}", "1", "--timeout", _SECONDS, "--metrics", "--yaml", "/dev/stdout")
 
 
 def _inverse_of(field: str) -> Callable[[str], float]:
@@ -30,7 +30,7 @@ PEERS = (
     Peer(
         name="stress-ng --context",
         case="switch/swapcontext@same",
-        metric="swap",
+        metric="switch",
         command=_command("context"),
         seconds=_inverse_of("swapcontext-calls-per-sec"),
         same="swapcontext(); stress-ng walks over three contexts and checks them",

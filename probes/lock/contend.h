@@ -130,7 +130,7 @@ static void contest_teardown(struct probe_run *run)
          "share of the acquisitions by another context than the one before"}, \
         {0}}, \
     .params = (const struct probe_param[]){ \
-        {.name = "contexts", .doc = "contexts that take the lock", .unit = "1", .sweep = "1,2,8,64,1024", .min = 1, \
+        {.name = "contexts", .doc = "contexts that take the lock", .unit = "1", .sweep = "1,2,8,64,1024", .brief = "1,2,64,1024", .min = 1, \
          .max = 65536}, \
         {.name = "kind", .doc = "what a context is", .choices = "thread,process", .sweep = "thread"}, \
         {0}}, \

@@ -289,20 +289,29 @@ static void print_words(const char *separator, const char *key, const char *list
     putchar(']');
 }
 
+static void print_numbers(const char *separator, const char *key, const char *list)
+{
+    print_key(separator, key);
+    putchar('[');
+    each_word(list, print_number, NULL);
+    putchar(']');
+}
+
 static void print_parameter(const struct probe_param *p)
 {
+    void (*print_list)(const char *, const char *, const char *) = p->choices ? print_words : print_numbers;
     print_pair("{", "name", p->name);
     print_pair(",", "type", p->choices ? "choice" : "integer");
     print_pair(",", "doc", p->doc);
     if (p->choices) {
         print_words(",", "choices", p->choices);
-        print_words(",", "sweep", p->sweep);
     } else {
         print_pair(",", "unit", p->unit);
-        printf(",\"minimum\":%" PRId64 ",\"maximum\":%" PRId64 ",\"sweep\":[", p->min, p->max);
-        each_word(p->sweep, print_number, NULL);
-        putchar(']');
+        printf(",\"minimum\":%" PRId64 ",\"maximum\":%" PRId64, p->min, p->max);
     }
+    print_list(",", "sweep", p->sweep);
+    if (p->brief)
+        print_list(",", "brief", p->brief);
     putchar('}');
 }
 

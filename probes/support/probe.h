@@ -35,6 +35,7 @@ struct probe_param {
     const char *unit;    /* "1", "B", "ns", …; NULL for a choice */
     const char *choices; /* comma separated words, or NULL for an integer */
     const char *sweep;   /* comma separated default values; the first is used when nothing is said */
+    const char *brief;   /* optional: those of them that a first session of a few minutes should take */
     int64_t min, max;    /* limits of an integer, inclusive */
 };
 

@@ -39,12 +39,16 @@ class Metric(Record, frozen=True, kw_only=True):
 
 
 class Parameter(Record, frozen=True, kw_only=True):
-    """What may be varied: an integer within limits or a choice of words, and the default sweep."""
+    """What may be varied: an integer within limits or a choice of words, and the default sweep.
+
+    ``brief``: those of the sweep that a first session of a few minutes takes; all of it when empty.
+    """
 
     name: str
     type: Literal["integer", "choice"]
     doc: str
     sweep: tuple[Scalar, ...]
+    brief: tuple[Scalar, ...] = ()
     unit: str | None = None
     choices: tuple[str, ...] = ()
     minimum: int | None = None

@@ -29,7 +29,7 @@ from steelyard.units import parse_duration
 DEFAULT_BLOCKS = 10
 _TARGET = "10ms"
 _QUICK_TARGET = "4ms"
-_VALUES = 9
+_VALUES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +82,11 @@ class Lab:
         self.found = catalog.load(catalog.probe_folders())
         self._words = Console(stderr=True, highlight=False)
 
-    def select(self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str]) -> list[Case]:
+    def select(
+        self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str], *, brief: bool = False
+    ) -> list[Case]:
         """The cases that a command line stands for."""
-        return catalog.select(self.found, selectors, parse_params(params), placements)
+        return catalog.select(self.found, selectors, parse_params(params), placements, brief=brief)
 
     def header(self, selection: Sequence[Case], settings: Settings, variants: Sequence[Variant] = ()) -> Header:
         """The header of a new session."""

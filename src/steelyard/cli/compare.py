@@ -60,7 +60,7 @@ def command(
     target
         Length of one value. Default 10ms.
     values
-        Fewest values a run. Default 9.
+        Fewest values a run. Default 10.
     deadline
         Longest that one run may take.
     output_file

@@ -22,6 +22,7 @@ def command(
     placement: Annotated[list[str] | None, Parameter(negative="")] = None,
     blocks: int | None = None,
     budget: str | None = None,
+    brief: Annotated[bool, Parameter(negative="")] = False,
     quick: Annotated[bool, Parameter(negative="")] = False,
     seed: int | None = None,
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
@@ -46,6 +47,8 @@ def command(
         Number of blocks; every block runs each case once in a fresh process. Default 10; 6 give the first interval.
     budget
         Measure for about this long instead: ``3m``, ``90s``, ``1h``.
+    brief
+        Of long sweeps only a few points: what ``make run`` measures.
     quick
         Shorter runs and 6 blocks: a first look.
     seed
@@ -57,7 +60,7 @@ def command(
     target
         Length of one value; the number of operations is found once, in a pilot. Default 10ms.
     values
-        Fewest values a run. Default 9.
+        Fewest values a run. Default 10.
     deadline
         Longest that one run may take.
     json
@@ -68,14 +71,14 @@ def command(
     )
     settings.check()
     if resume is not None:
-        if selectors or param or placement or output_file or settings != Settings(deadline=deadline):
+        if selectors or param or placement or brief or output_file or settings != Settings(deadline=deadline):
             raise UsageError("--resume goes on with the plan of the session: leave selectors and other settings away")
         lab = Lab()
         before = lab.interrupted(resume)
         finished = lab.measure(before.header, resume, deadline=deadline, before=before)
     else:
         lab = Lab()
-        header = lab.header(lab.select(selectors, param or [], placement or []), settings)
+        header = lab.header(lab.select(selectors, param or [], placement or [], brief=brief), settings)
         finished = lab.measure(header, output_file, deadline=deadline)
     _present(finished, json=json)
 

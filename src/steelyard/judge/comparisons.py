@@ -22,6 +22,7 @@ from steelyard.judge.stats.checks import matched
 from steelyard.judge.stats.comparison import CONFIDENCE, Comparison, compare_paired
 from steelyard.judge.stats.family import hold
 from steelyard.judge.stats.planning import forecast
+from steelyard.judge.stats.summary import median_interval
 from steelyard.judge.stats.unpaired import BETWEEN_SESSIONS, compare_unpaired
 from steelyard.records import Better, CasePattern, ForeignFile, Record, Session
 
@@ -36,6 +37,7 @@ class Compared(Record, frozen=True, kw_only=True):
     """One case under both sides. ``ratio`` is b/a with its interval; ``low`` may be 0 and ``high`` None (no bound).
 
     ``worse``: the verdict is different, and in the direction that the metric calls worse.
+    ``overlap``: whether the medians' own intervals overlap; None where a side has none, and within a session.
     ``more_blocks``, ``more_minutes``: what an undecided comparison would take; None where measuring on won't decide it.
     """
 
@@ -51,6 +53,7 @@ class Compared(Record, frozen=True, kw_only=True):
     high: float | None
     verdict: Literal["different", "equivalent", "undecided"]
     worse: bool
+    overlap: bool | None = None
     more_blocks: int | None = None
     more_minutes: float | None = None
 
@@ -112,9 +115,17 @@ def _one(pair: _Pair, held: Comparison, *, may_go_on: bool) -> Compared:
         verdict=held.verdict.value,
         worse=held.verdict == "different"
         and ((costlier and pair.better == "lower") or (not costlier and pair.better == "higher")),
+        overlap=None if pair.seconds_per_block else _overlap(pair.a, pair.b),
         more_blocks=more.blocks if more else None,
         more_minutes=more.minutes if more else None,
     )
+
+
+def _overlap(a: FloatArray, b: FloatArray) -> bool | None:
+    first, second = median_interval(a, 0.95), median_interval(b, 0.95)
+    if not (first.bounded and second.bounded):
+        return None
+    return first.low <= second.high and second.low <= first.high
 
 
 # --- within a session -------------------------------------------------------------------------------------------------

@@ -92,6 +92,25 @@ class Curve(Record, frozen=True, kw_only=True):
     points: tuple[Point, ...]
 
 
+class Cell(Record, frozen=True, kw_only=True):
+    """One case of a matrix, with the published figure that may stand beside it."""
+
+    median: float
+    published: float | None = None
+
+
+class Matrix(Record, frozen=True, kw_only=True):
+    """Several ways of one family (``bandwidth_pipe``, ``bandwidth_tcp`` …) by one parameter, as studies print them."""
+
+    family: str
+    metric: str
+    unit: str
+    parameter: str
+    fixed: str
+    ways: tuple[str, ...]
+    rows: dict[int, dict[str, Cell]]
+
+
 class Findings(Record, frozen=True, kw_only=True):
     """A session as it may be shown."""
 
@@ -109,6 +128,7 @@ class Findings(Record, frozen=True, kw_only=True):
     timed_share: float | None
     cases: tuple[CaseFinding, ...]
     curves: tuple[Curve, ...]
+    matrices: tuple[Matrix, ...]
     skips: tuple[Skip, ...]
     failures: dict[str, str]
     leftovers: dict[str, tuple[str, ...]]
@@ -262,6 +282,51 @@ def _curves(session: Session, cases: Sequence[CaseFinding]) -> tuple[Curve, ...]
     )
 
 
+def _matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matrix, ...]:
+    """A matrix for every family of ways that shares its main metric and its first integer parameter."""
+    families: dict[str, list[CaseFinding]] = defaultdict(list)
+    for case in cases:
+        family, underscore, _ = case.probe.partition("_")
+        if underscore and not case.control:
+            families[family].append(case)
+    groups: dict[tuple[str, str, str, str], list[tuple[str, int, CaseFinding]]] = defaultdict(list)
+    for family, members in families.items():
+        # A parameter that only some ways have (SEM_UNDO, say) belongs to the way, not to what all have in common.
+        common = set.intersection(*(set(member.parameters) for member in members))
+        for case in members:
+            parameters = session.header.probes[case.probe].descriptor.parameters
+            swept = next((p.name for p in parameters if p.type == "integer" and p.name in common), None)
+            if swept is not None:
+                name, fixed = _place_in_matrix(case, common, swept)
+                groups[family, case.main.metric, swept, fixed].append((name, int(case.parameters[swept]), case))
+    return tuple(
+        _matrix(family, metric, parameter, fixed, members)
+        for (family, metric, parameter, fixed), members in groups.items()
+        if len({name for name, _, _ in members}) >= _CURVE_POINTS
+    )
+
+
+def _place_in_matrix(case: CaseFinding, common: set[str], swept: str) -> tuple[str, str]:
+    """Name of the column, and what is the same in the whole matrix."""
+    way = case.probe.partition("_")[2]
+    rest = {key: value for key, value in case.parameters.items() if key != swept}
+    own = [f"{key}={value}" for key, value in rest.items() if key not in common]
+    fixed = [f"{key}={value}" for key, value in rest.items() if key in common]
+    return " ".join([way, *own]), " ".join([*fixed, f"@{case.placement}"])
+
+
+def _matrix(
+    family: str, metric: str, parameter: str, fixed: str, members: Sequence[tuple[str, int, CaseFinding]]
+) -> Matrix:
+    rows: dict[int, dict[str, Cell]] = {x: {} for x in sorted({x for _, x, _ in members})}
+    for name, x, case in members:
+        beside = next((item.figure.value for item in case.main.published), None)
+        rows[x][name] = Cell(median=case.main.median, published=beside)
+    ways = tuple(dict.fromkeys(name for name, _, _ in members))
+    unit = members[0][2].main.unit
+    return Matrix(family=family, metric=metric, unit=unit, parameter=parameter, fixed=fixed, ways=ways, rows=rows)
+
+
 def judge(session: Session) -> Findings:
     """Everything that may be said of a session."""
     all_runs = case_runs(session)
@@ -285,6 +350,7 @@ def judge(session: Session) -> Findings:
         timed_share=end.timed_s / end.wall_s if end and end.wall_s else None,
         cases=tuple(cases),
         curves=_curves(session, cases),
+        matrices=_matrices(session, cases),
         skips=session.skips,
         failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
         leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},

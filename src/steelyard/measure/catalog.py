@@ -141,14 +141,15 @@ def _matching(catalog: Catalog, selector: str) -> list[CasePattern]:
 
 
 def _sweep(
-    descriptor: Descriptor, pattern: CasePattern, given: Mapping[str, Sequence[str]]
+    descriptor: Descriptor, pattern: CasePattern, given: Mapping[str, Sequence[str]], *, brief: bool
 ) -> Iterable[dict[str, Scalar]]:
     axes: list[list[tuple[str, Scalar]]] = []
     for parameter in descriptor.parameters:
         if parameter.name in pattern.parameters:
             texts: Sequence[str] = [pattern.parameters[parameter.name]]
         else:
-            texts = given.get(parameter.name, [str(value) for value in parameter.sweep])
+            sweep = (parameter.brief or parameter.sweep) if brief else parameter.sweep
+            texts = given.get(parameter.name, [str(value) for value in sweep])
         axes.append([(parameter.name, protocol.parse_parameter(descriptor, parameter.name, text)) for text in texts])
     return (dict(combination) for combination in itertools.product(*axes))
 
@@ -163,10 +164,13 @@ def select(
     selectors: Sequence[str],
     parameters: Mapping[str, Sequence[str]],
     placements: Sequence[str],
+    *,
+    brief: bool = False,
 ) -> list[Case]:
     """The cases that the selectors, overridden sweeps and placements stand for, without repetition.
 
     Without selectors: everything but the question ``null``, which is there to weigh the lab itself.
+    ``brief``: of each sweep only what its probe wants in a first session of a few minutes.
     Raises SelectionError for a selector, parameter, value or placement that matches nothing.
     """
     if selectors:
@@ -184,7 +188,7 @@ def select(
             if descriptor.parameter(name) is None:
                 raise SelectionError(f"{descriptor.probe} has no parameter {name!r}")
         try:
-            for combination in _sweep(descriptor, pattern, parameters):
+            for combination in _sweep(descriptor, pattern, parameters, brief=brief):
                 for placement in _placements(descriptor, pattern, placements):
                     case = Case(probe=descriptor.probe, parameters=combination, placement=placement)
                     cases.setdefault(case.name, case)

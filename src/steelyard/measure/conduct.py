@@ -125,7 +125,7 @@ class Conductor:
             run = earlier.get(case.name) or self._pilot(case, number, (len(cases) - number - 1) * 6 * target_s)
             if run.status == "ok":
                 planned.append(self._planned(case, run, control=control))
-        result = self._fit(planned)
+        result = self._fit(plan.level(planned))
         self._append(result)
         return result
 

@@ -11,6 +11,8 @@ import math
 import random
 from collections.abc import Sequence
 
+import msgspec
+
 from steelyard.records import Case, PlannedCase
 
 #: Fewest values of a run, so that its lower quartile is not its minimum.
@@ -18,7 +20,7 @@ FEWEST_VALUES = 5
 #: Most values of a run, and longest timed part that setting up may be repaid with: a case whose setup takes a second
 #: is not worth measuring for four.
 MOST_VALUES = 99
-MOST_TIMED_S = 1.5
+MOST_TIMED_S = 2.5
 #: Fewest blocks that give a 95 % order-statistic interval of the median (2 · 0.5^n ≤ 0.05).
 FEWEST_BLOCKS = 6
 #: Timed part of a run that is aimed at, as a multiple of what is spent around it.
@@ -45,6 +47,32 @@ def values_for(overhead_s: float, value_s: float, values: int) -> int:
     """
     timed_s = min(TIMED_TO_OVERHEAD * overhead_s, MOST_TIMED_S)
     return max(values, min(MOST_VALUES, math.ceil(timed_s / value_s)))
+
+
+def level(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
+    """The same cases, with equal numbers of operations and values wherever a group runs one thing in several ways.
+
+    Two pilots of one program find two numbers, and a cost that depends a little on the length of its batch would then
+    differ between identical variants.
+    """
+    least: dict[tuple[str, str], PlannedCase] = {}
+    for planned in cases:
+        key = _way_in_group(planned)
+        if key not in least or planned.operations < least[key].operations:
+            least[key] = planned
+    return [
+        msgspec.structs.replace(planned, operations=pattern.operations, values=pattern.values, run_s=pattern.run_s)
+        if planned.group and (pattern := least[_way_in_group(planned)])
+        else planned
+        for planned in cases
+    ]
+
+
+def _way_in_group(planned: PlannedCase) -> tuple[str, str]:
+    """What variants of one case have in common; the null probe's copies are variants by parameter."""
+    case = planned.case
+    parameters = {} if case.probe == NULL else case.parameters
+    return planned.group, msgspec.structs.replace(case, variant=None, parameters=parameters).name
 
 
 def block_seconds(cases: Sequence[PlannedCase]) -> float:

@@ -67,9 +67,21 @@ def show(found: Comparisons, console: Console) -> None:
             console.print(Text(title, style="bold"))
             for line in lines:
                 console.print(Text(f"  {line}"))
+    if found.kind == "sessions":
+        console.print(Text(_overlaps(found)))
     confidence = f"{100 * found.confidence:.3g} %"
     console.print(
         Text(f"margin {100 * found.margin:g} %; all {len(found.cases)} verdicts together hold at {confidence} (Holm)")
+    )
+
+
+def _overlaps(found: Comparisons) -> str:
+    """How many medians' intervals overlap, of all cases and of those pinned to one CPU."""
+    known = [case for case in found.cases if case.overlap is not None]
+    pinned = [case for case in known if case.case.endswith("@same")]
+    return (
+        f"the 95 % intervals of both sessions overlap in {sum(bool(case.overlap) for case in known)} of {len(known)} "
+        f"cases; of those on one CPU in {sum(bool(case.overlap) for case in pinned)} of {len(pinned)}"
     )
 
 
@@ -89,6 +101,7 @@ def as_json(found: Comparisons) -> list[dict[str, Any]]:
             "high": case.high,
             "margin": found.margin,
             "worse": case.worse,
+            "overlap": case.overlap,
             "more_blocks": case.more_blocks,
             "more_seconds": None if case.more_minutes is None else 60 * case.more_minutes,
             "void": found.void,

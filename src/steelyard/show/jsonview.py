@@ -12,7 +12,7 @@ from steelyard.judge.findings import CaseFinding, Figure, Findings
 
 def cases(findings: Findings) -> list[dict[str, Any]]:
     """One object a case; controls and baselines are marked as such."""
-    return [_case(case) for case in findings.cases]
+    return [{**_case(case), "void": findings.void} for case in findings.cases]
 
 
 def _case(case: CaseFinding) -> dict[str, Any]:

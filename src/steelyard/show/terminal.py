@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings
+from steelyard.judge.findings import CaseFinding, Cell, Curve, Figure, Findings, Matrix
 from steelyard.records import Descriptor, Disturbance, Machine, Skip
 from steelyard.units import format_duration, format_interval, format_quantity
 
@@ -26,6 +26,8 @@ def show(findings: Findings, console: Console) -> None:
     shown = [case for case in findings.cases if not case.control]
     for question, members in groupby(shown, key=lambda case: case.probe.split("/")[0]):
         _question(question, list(members), console)
+    for matrix in findings.matrices:
+        _matrix(matrix, console)
     for curve in findings.curves:
         _curve(curve, console)
     _doubts(findings, console)
@@ -50,30 +52,41 @@ def _label(case: CaseFinding) -> str:
     return f"  {inner} @{case.placement}" if inner else f"  @{case.placement}"
 
 
+#: Columns in order; those with the highest number are left out first where the terminal is narrow.
+_COLUMNS = {
+    "case": 0,
+    "median": 0,
+    "95 % interval": 0,
+    "minimum": 6,
+    "p25": 8,
+    "p99": 5,
+    "less overhead": 2,
+    "user": 4,
+    "system": 4,
+    "switches": 3,
+    "published": 1,
+}
+_GAP = 2
+
+
 def _question(question: str, cases: Sequence[CaseFinding], console: Console) -> None:
-    table = Table(
-        title=question, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
-    )
-    table.add_column("case", no_wrap=True)
-    for name in (
-        "median",
-        "95 % interval",
-        "minimum",
-        "p99",
-        "less overhead",
-        "user",
-        "system",
-        "switches",
-        "published",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows: list[dict[str, Text]] = []
     for probe, members in groupby(cases, key=lambda case: case.probe):
         group = list(members)
-        table.add_row(Text.assemble((probe.split("/")[1], "cyan"), (f"  {group[0].main.metric}", "dim")))
+        head = Text.assemble((probe.split("/")[1], "cyan"), (f"  {group[0].main.metric}", "dim"))
+        rows.append({"case": head})
         for case in group:
-            table.add_row(*_row(case))
-            for other in case.others:
-                table.add_row(Text(f"    {other.metric}", style="dim"), *_figure_cells(other))
+            rows.append(_row(case))
+            rows += [
+                {"case": Text(f"    {other.metric}", style="dim"), **_figure_cells(other)} for other in case.others
+            ]
+    columns = _that_fit(rows, console.width)
+    gap = (0, _GAP, 0, 0)
+    table = Table(title=question, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=gap)
+    for name in columns:
+        table.add_column(name, justify="left" if name == "case" else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(row.get(name, Text()) for name in columns))
     console.print(table)
     operations = dict.fromkeys((case.probe, case.operation) for case in cases)
     for probe, operation in operations:
@@ -81,33 +94,51 @@ def _question(question: str, cases: Sequence[CaseFinding], console: Console) -> 
     console.print()
 
 
-def _row(case: CaseFinding) -> list[str | Text]:
-    return [
-        Text(_label(case)),
-        *_figure_cells(case.main),
-        _net(case.main),
-        _maybe(case.user_s, "s"),
-        _maybe(case.system_s, "s"),
-        _maybe(case.switches, "1"),
-        _published(case.main),
-    ]
+def _that_fit(rows: Sequence[dict[str, Text]], width: int) -> list[str]:
+    """The columns that have anything to say, without as many of the least important as the width asks for."""
+    widths = {
+        name: max(len(name), *(row[name].cell_len for row in rows if name in row))
+        for name in _COLUMNS
+        if any(row.get(name) for row in rows)
+    }
+    while sum(widths.values()) + _GAP * len(widths) > width and max(_COLUMNS[name] for name in widths) > 0:
+        del widths[max(widths, key=lambda name: _COLUMNS[name])]
+    return list(widths)
+
+
+def _row(case: CaseFinding) -> dict[str, Text]:
+    return {
+        "case": Text(_label(case)),
+        **_figure_cells(case.main),
+        "less overhead": Text(_net(case.main)),
+        "user": Text(_maybe(case.user_s, "s")),
+        "system": Text(_maybe(case.system_s, "s")),
+        "switches": Text(_maybe(case.switches, "1")),
+        "published": Text(_published(case.main)),
+    }
 
 
 def _maybe(value: float | None, unit: str) -> str:
     return "" if value is None else format_quantity(value, unit)
 
 
-def _figure_cells(figure: Figure) -> list[str | Text]:
-    """Median and interval, or both modes where one number would be a lie; then minimum and 99th percentile."""
+def _figure_cells(figure: Figure) -> dict[str, Text]:
+    """Median and interval, or both modes where one number would be a lie; then the lower and the upper end."""
     unit = figure.unit
-    tail: list[str | Text] = [format_quantity(figure.minimum, unit), format_quantity(figure.p99, unit)]
+    ends = {
+        "minimum": Text(format_quantity(figure.minimum, unit)),
+        "p25": Text(format_quantity(figure.p25, unit)),
+        "p99": Text(format_quantity(figure.p99, unit)),
+    }
     if figure.modes:
         modes = " / ".join(format_quantity(mode.median, unit) for mode in figure.modes)
         shares = " / ".join(f"{mode.share:.0%}" for mode in figure.modes)
-        return [Text(modes, style="yellow"), Text(f"bimodal {shares}", style="yellow"), *tail]
+        bimodal = Text(f"bimodal {shares}", style="yellow")
+        return {"median": Text(modes, style="yellow"), "95 % interval": bimodal, **ends}
     low = -math.inf if figure.low is None else figure.low
     high = math.inf if figure.high is None else figure.high
-    return [format_quantity(figure.median, unit), format_interval(low, high, figure.median, unit), *tail]
+    interval = Text(format_interval(low, high, figure.median, unit))
+    return {"median": Text(format_quantity(figure.median, unit)), "95 % interval": interval, **ends}
 
 
 def _net(figure: Figure) -> str:
@@ -150,6 +181,38 @@ def _curve(curve: Curve, console: Console) -> None:
         table.add_row(str(point.x), format_quantity(point.median, curve.unit), bar)
     console.print(table)
     console.print()
+
+
+def _matrix(matrix: Matrix, console: Console) -> None:
+    """Ways across, the parameter down, a published figure below ours; split where the terminal is narrow."""
+    cells = {way: [_matrix_cell(row.get(way), matrix.unit) for row in matrix.rows.values()] for way in matrix.ways}
+    widths = {
+        way: max(len(way), *(len(line) for cell in cells[way] for line in cell.split("\n"))) for way in matrix.ways
+    }
+    left = list(matrix.ways)
+    while left:
+        shown = [left.pop(0)]
+        room = console.width - len(matrix.parameter) - 8 - widths[shown[0]]
+        while left and room > widths[left[0]] + _GAP:
+            room -= widths[left[0]] + _GAP
+            shown.append(left.pop(0))
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), title_justify="left")
+        title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed} (published in brackets)"
+        table.title = Text(title, style="bold")
+        table.add_column(matrix.parameter, justify="right")
+        for way in shown:
+            table.add_column(way, justify="right", no_wrap=True)
+        for number, x in enumerate(matrix.rows):
+            table.add_row(str(x), *(Text(cells[way][number]) for way in shown))
+        console.print(table)
+        console.print()
+
+
+def _matrix_cell(cell: Cell | None, unit: str) -> str:
+    if cell is None:
+        return ""
+    ours = format_quantity(cell.median, unit)
+    return ours if cell.published is None else f"{ours}\n({format_quantity(cell.published, unit)})"
 
 
 def _doubts(findings: Findings, console: Console) -> None:

@@ -45,9 +45,16 @@ def test_two_sentinel_runs_are_wide_and_one_is_infinite():
 
 
 def test_few_runs_of_the_case_decide_nothing():
-    comparison = compare_unpaired([1.0] * 5, [9.0] * 20, [1.0] * 20, [1.0] * 20)
+    comparison = compare_unpaired([1.0] * 3, [9.0] * 3, [1.0] * 20, [1.0] * 20)
     assert (comparison.low, comparison.high, comparison.verdict) == (0, math.inf, Verdict.UNDECIDED)
-    assert comparison.p_value == pytest.approx(2 / 2**5)
+    assert comparison.p_value == pytest.approx(2 / math.comb(6, 3))
+
+
+def test_a_suite_of_a_hundred_gets_intervals_from_ten_runs_a_side():
+    rng = np.random.default_rng(6)
+    data = session(rng, 10, 10), session(rng, 10, 10), session(rng, 5, 13), session(rng, 5, 13)
+    comparison = compare_unpaired(*data, confidence=1 - 0.04 / 100)
+    assert 0 < comparison.low < 1 < comparison.high < math.inf
 
 
 def test_p_value_is_the_level_at_which_the_verdict_turns():

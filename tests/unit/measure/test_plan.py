@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import msgspec
 import pytest
 
 from steelyard.measure import plan
@@ -64,3 +65,29 @@ def test_the_controls_are_an_identical_pair_and_one_that_is_five_percent_slower(
     assert (first.parameters["delay_percent"], twin.parameters["delay_percent"]) == (0, 0)
     assert first.name != twin.name
     assert slower.parameters["delay_percent"] == 5
+
+
+def test_variants_of_one_case_get_the_same_numbers_and_other_parameters_do_not():
+    one, two = (a_case("example/steady", n=1), a_case("example/steady", n=2))
+    variants = [msgspec.structs.replace(one, variant=label) for label in ("a", "b")]
+    cases = [
+        msgspec.structs.replace(a_planned(case), operations=number * 10, values=number, group="pair")
+        for number, case in enumerate((*variants, two), start=3)
+    ]
+    assert [(case.operations, case.values) for case in plan.level(cases)] == [(30, 3), (30, 3), (50, 5)]
+
+
+def test_cases_without_a_group_keep_their_numbers():
+    cases = [msgspec.structs.replace(a_planned(a_case("example/steady")), operations=7)]
+    assert plan.level(cases) == cases
+
+
+def test_a_group_stays_together_in_every_block():
+    cases = [
+        msgspec.structs.replace(a_planned(a_case("example/steady", n=n)), group="pair" if n in (2, 5) else "")
+        for n in range(8)
+    ]
+    for block in range(1, 30):
+        order = [planned.case.parameters["n"] for planned in plan.order(cases, block, seed=1)]
+        assert abs(order.index(2) - order.index(5)) == 1
+        assert sorted(order) == list(range(8))

@@ -57,6 +57,7 @@ def the_findings(*cases: CaseFinding, **more) -> Findings:
         "complete": True,
         "void": None,
         "controls": (),
+        "matrices": (),
         "blocks": 8,
         "wall_s": 10.0,
         "timed_share": 0.8,

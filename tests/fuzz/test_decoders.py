@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever a probe, a disk or a person hands in: a decoder gives a record or its own error, nothing else."""
+
+import contextlib
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from steelyard.errors import InstallationError, ProtocolError, SessionFileError, UsageError
+from steelyard.judge.findings import judge
+from steelyard.keep import session as sessions
+from steelyard.measure import protocol
+from steelyard.records import CasePattern
+from steelyard.show import formats
+from steelyard.units import parse_duration
+from tests.making import a_case, a_descriptor
+
+DESCRIPTOR = a_descriptor("example/steady")
+CASE = a_case("example/steady")
+META = (
+    b'{"type":"meta","protocol":1,"probe":"example/steady","parameters":{},"placement":"same","operations":5,'
+    b'"cpus":[1],"search_ns":0}\n'
+)
+VALUE = b'{"type":"value","operations":5,"wall_ns":100,"counts":{"checked":5},"readings":{}}\n'
+END = b'{"type":"end","values":1}\n'
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@st.composite
+def broken(draw, whole: bytes):
+    """Something whole with a piece cut out, doubled or overwritten."""
+    start = draw(st.integers(0, len(whole)))
+    end = draw(st.integers(start, len(whole)))
+    middle = draw(st.binary(max_size=12) | st.just(whole[start:end] * 2))
+    return whole[:start] + middle + whole[end:]
+
+
+@given(st.binary(max_size=400) | broken(META + VALUE + END))
+@example(META + VALUE + END)
+@example(b"[" * 50_000)
+@example(b"\xff\xfe\n")
+def test_a_transcript_is_read_or_refused(output):
+    with contextlib.suppress(ProtocolError):
+        protocol.parse_transcript(output, CASE, DESCRIPTOR)
+
+
+@given(st.binary(max_size=200) | broken(msgspec.json.encode(DESCRIPTOR)) | JSON.map(msgspec.json.encode))
+def test_a_descriptor_is_read_or_refused(output):
+    with contextlib.suppress(ProtocolError):
+        protocol.parse_descriptor(output, "example/steady")
+
+
+@pytest.fixture(scope="module")
+def a_session_file(request):
+    return (request.config.rootpath / "tests/golden/whole.session.jsonl").read_bytes()
+
+
+@given(data=st.data())
+def test_a_session_is_read_and_judged_or_refused(a_session_file, data):
+    lines = a_session_file.splitlines(keepends=True)
+    number = data.draw(st.integers(0, len(lines) - 1))
+    lines[number] = data.draw(broken(lines[number]))
+    try:
+        session = sessions.decode(b"".join(lines), "file")
+    except SessionFileError:
+        return
+    judge(session)
+
+
+@given(JSON.map(msgspec.json.encode) | st.binary(max_size=200))
+def test_a_foreign_file_is_read_or_refused(contents):
+    with contextlib.suppress(SessionFileError):
+        formats.read(contents, "file")
+
+
+@given(st.sampled_from(["benchmarks", "results"]), JSON, st.booleans())
+def test_what_looks_like_a_foreign_file_is_read_or_refused(key, inner, context):
+    data = {key: inner, "version": "1.0", **({"context": {}} if context else {})}
+    with contextlib.suppress(SessionFileError):
+        formats.read(msgspec.json.encode(data), "file")
+
+
+@given(st.text(max_size=60))
+def test_a_case_is_read_or_is_none(text):
+    pattern = CasePattern.parse(text)
+    assert pattern is None or pattern.probe in text
+
+
+@given(st.text(max_size=20))
+def test_a_duration_is_above_zero_or_refused(text):
+    with contextlib.suppress(UsageError):
+        assert parse_duration(text) > 0
+
+
+@given(broken(b'[source]\nid="x"\n[[claim]]\nid="a"\nstatement="b"\n[claim.test]\nrule="flat"\n'))
+def test_a_library_file_is_read_or_refused(contents):
+    from steelyard.judge import claims
+
+    with contextlib.suppress(InstallationError, msgspec.DecodeError, UnicodeDecodeError):
+        claims.read(contents, "file.toml")
