@@ -28,8 +28,9 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.built
 
 build: $(VENV)/.built ## set up .venv, build the probes; then the command is .venv/bin/steelyard
 
-run: build ## weigh this machine: a first session of a few minutes, ending in tables
-	$(STEELYARD) run --brief --budget 3m
+run: build ## weigh this machine: a first session of a few minutes, ending in tables and verdicts
+	$(STEELYARD) run --budget 3m
+	$(STEELYARD) claims --short
 
 test: $(VENV)/.dev ## the whole test suite
 	$(BIN)/python -m pytest

@@ -160,11 +160,14 @@ def test_a_parameter_beyond_its_limits_is_wrong_usage(name, tmp_path):
 
 
 @pytest.fixture
-def run_id():
-    """The id of a run whose processes are gone afterwards, whatever happens."""
+def run_id(tmp_path):
+    """The id of a run whose processes and IPC objects are gone afterwards, whatever happens."""
     made = secrets.token_hex(6)
     yield made
     processes.kill_marked(made, "STEELYARD_RUN_ID")
+    # Without a launcher nobody swept; one that starts nothing of the kind does so under the same id.
+    launch = (catalog.native_folder() / "launch", "--run-id", made, "--scratch", tmp_path / "swept", "--report", "1")
+    subprocess.run([*launch, "--", "/bin/true"], stdout=subprocess.DEVNULL, check=True)
 
 
 def endless(case: Case) -> list[str]:

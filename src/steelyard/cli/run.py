@@ -38,7 +38,8 @@ def command(
     ----------
     selectors
         What to measure: globs over question/way (``switch/*``), a bare question or way (``yield``), or cases such as
-        ``switch/yield[contexts=2]@same``. Everything when left out.
+        ``switch/yield[contexts=2]@same``. When left out: every mechanism, with a few points of its long sweeps
+        (``'*'`` for all points).
     param
         Override a sweep: ``contexts=1,2,4``. May be repeated.
     placement
@@ -48,7 +49,7 @@ def command(
     budget
         Measure for about this long instead: ``3m``, ``90s``, ``1h``.
     brief
-        Of long sweeps only a few points: what ``make run`` measures.
+        Of long sweeps only a few points, also where there are selectors.
     quick
         Shorter runs and 6 blocks: a first look.
     seed
@@ -78,7 +79,7 @@ def command(
         finished = lab.measure(before.header, resume, deadline=deadline, before=before)
     else:
         lab = Lab()
-        header = lab.header(lab.select(selectors, param or [], placement or [], brief=brief), settings)
+        header = lab.header(lab.select(selectors, param or [], placement or [], brief=brief or not selectors), settings)
         finished = lab.measure(header, output_file, deadline=deadline)
     _present(finished, json=json)
 

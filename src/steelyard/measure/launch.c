@@ -184,24 +184,23 @@ static bool reap(pid_t probe, struct outcome *outcome)
     }
 }
 
-static void wait_signal(const sigset_t *set, int64_t ms, int *signal_seen)
+/* The signal that came within the time, or -1. */
+static int wait_signal(const sigset_t *set, int64_t ms)
 {
     struct timespec limit = {ms / 1000, (ms % 1000) * 1000000};
-    *signal_seen = sigtimedwait(set, NULL, &limit);
+    return sigtimedwait(set, NULL, &limit);
 }
 
 static void watch(const struct options *o, pid_t probe, const sigset_t *set, struct outcome *outcome)
 {
     int64_t end = now_ns() + o->deadline_ms * 1000000;
     while (!outcome->ended && !outcome->stopped) {
-        int64_t left_ms = (end - now_ns()) / 1000000, seen = 0;
-        int signal_seen = 0;
+        int64_t left_ms = (end - now_ns()) / 1000000;
         if (left_ms <= 0) {
             outcome->stopped = "deadline";
             break;
         }
-        wait_signal(set, left_ms < WATCH_MS ? left_ms : WATCH_MS, &signal_seen);
-        seen = signal_seen;
+        int seen = wait_signal(set, left_ms < WATCH_MS ? left_ms : WATCH_MS);
         if (seen == SIGTERM || seen == SIGINT || seen == SIGHUP)
             outcome->stopped = "lab";
         reap(probe, outcome);
@@ -229,12 +228,11 @@ static int kill_children(void)
 
 static void end_all(pid_t probe, const sigset_t *set, struct outcome *outcome)
 {
-    int ignored;
     if (!outcome->ended)
         kill(probe, SIGKILL);
     int64_t grace_end = now_ns() + GRACE_MS * INT64_C(1000000);
     while (reap(probe, outcome) && now_ns() < grace_end)
-        wait_signal(set, 5, &ignored);
+        wait_signal(set, 5);
     for (int round = 0; reap(probe, outcome); round++) {
         int killed = kill_children();
         if (round == 0)
@@ -243,7 +241,7 @@ static void end_all(pid_t probe, const sigset_t *set, struct outcome *outcome)
             outcome->stuck = killed;
             return;
         }
-        wait_signal(set, 10, &ignored);
+        wait_signal(set, 10);
     }
 }
 

@@ -48,6 +48,23 @@ def show(findings: ClaimFindings, console: Console) -> None:
     _foot(findings, console)
 
 
+def show_short(findings: ClaimFindings, console: Console) -> None:
+    """A line for each claim that the session answers, by source; then the count of all."""
+    console.print(Text("claims of others, held against this session", style="bold"))
+    if findings.void:
+        console.print(Text(f"VOID: {findings.void}", style="bold red"))
+    answered = [finding for finding in findings.findings if _answered(finding)]
+    for source, members in groupby(answered, key=lambda finding: finding.source):
+        console.print(Text(f"  {source.title}, {source.year}", style="dim"))
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        for finding in members:
+            word = Text(finding.verdict.value.upper(), style=_STYLES[finding.verdict])
+            table.add_row("", word, Text(finding.claim.statement))
+        console.print(table)
+    console.print(Text(_counts(findings)))
+    console.print(Text("`steelyard claims` shows the evidence, and where a statement was wrong."))
+
+
 def objects(findings: ClaimFindings) -> list[dict[str, Any]]:
     """One object a claim."""
     return [_object(finding, findings.void) for finding in findings.findings]
@@ -163,9 +180,13 @@ def _blocks(n: int) -> str:
     return f"{n} block" if n == 1 else f"{n} blocks"
 
 
-def _foot(findings: ClaimFindings, console: Console) -> None:
+def _counts(findings: ClaimFindings) -> str:
     counts = Counter(finding.verdict for finding in findings.findings)
-    console.print(Text(", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict), style="bold"))
+    return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict)
+
+
+def _foot(findings: ClaimFindings, console: Console) -> None:
+    console.print(Text(_counts(findings), style="bold"))
     alpha = f"{1 - findings.confidence:.0%}"
     method = (
         f"Intervals: {findings.confidence:.0%}, of the ratio within blocks or of the median. A verdict stands only if "

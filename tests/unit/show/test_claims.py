@@ -95,3 +95,14 @@ def test_objects_hold_everything_for_programs():
     assert found["source"]["year"] == 2014
     assert found["void"] is None
     assert by_id["mutex-flat"]["verdict"] == "not measured"
+
+
+def test_the_short_form_has_a_line_for_each_answered_claim_and_no_evidence():
+    shown = io.StringIO()
+    claims.show_short(judge_claims(weighed(CALLS)), Console(file=shown, width=170))
+    text = shown.getvalue()
+    assert "FAILS" in text
+    assert "Entering the kernel costs at most 2.5 times a function call" in text
+    assert "NOT MEASURED  " not in text
+    assert "not measured" in text
+    assert "claimed:" not in text

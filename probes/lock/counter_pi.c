@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * counter_pi - 1 to 1024 contexts add to one number, each addition under one mutex that inherits priority.
+ *
+ * Free, it is taken like any other. Once somebody waits, the kernel keeps the queue and must know the owner, to lend it
+ * the priority of the most urgent waiter: the word holds the owner's number, and giving it back is a system call that
+ * hands it to the first in the queue. Like the System V semaphore it then changes hands with every addition.
+ *
+ * Known answer: the number is the sum of all additions; one context never finds another's.
+ * Overhead: the loop and the look at what was found, under 1 ns.
+ * Limits: all contexts have the same priority, so nothing is ever lent: this is the price of being ready to.
+ * Assembly: count_up contains (call|bl).*<pthread_mutex_lock
+ * Source: beyond the seed (Linux IPC, 2014); pthread_mutexattr_setprotocol(3), and the kernel's pi-futex.rst. */
+#include "counter_lock.h"
+
+#include <pthread.h>
+#include <string.h>
+
+struct mechanism {
+    _Alignas(PROBE_CACHE_LINE) pthread_mutex_t mutex;
+};
+
+static struct mechanism *create(const struct probe_run *run, int contexts, bool processes)
+{
+    struct mechanism *mechanism = probe_share(sizeof *mechanism);
+    pthread_mutexattr_t attributes;
+    (void)run, (void)contexts;
+    pthread_mutexattr_init(&attributes);
+    if (processes && pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) != 0)
+        probe_skip("no mutex between processes");
+    int error = pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    if (!error)
+        error = pthread_mutex_init(&mechanism->mutex, &attributes);
+    if (error)
+        probe_skip("no mutex that inherits priority: %s; the kernel needs CONFIG_FUTEX_PI", strerror(error));
+    return mechanism;
+}
+
+static inline void acquire(struct mechanism *mechanism, int index)
+{
+    int error = pthread_mutex_lock(&mechanism->mutex);
+    if (error)
+        probe_fail("context %d did not get the mutex: %s", index, strerror(error));
+}
+
+static inline void release(struct mechanism *mechanism, int index)
+{
+    (void)index;
+    pthread_mutex_unlock(&mechanism->mutex);
+}
+
+static const struct way way = {.create = create, .hold = acquire, .let_go = release};
+
+static const struct probe counter_pi_probe = {
+    .question = "What does it cost that several contexts count together under a mutex that inherits priority?",
+    .source = "pthread_mutexattr_setprotocol(3); beyond yunweiku.com thread 16364 (2014)",
+    .uses = "cpu,sched",
+    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
+    COUNTER_DESCRIPTION,
+};
+
+int main(int argc, char **argv)
+{
+    return probe_main(&counter_pi_probe, argc, argv);
+}

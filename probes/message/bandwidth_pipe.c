@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bandwidth_pipe - one context writes messages into a pipe, another reads them.
+ *
+ * Known answer: each message arrives byte for byte; a bare loop of the same write() and read() in two processes takes
+ * the same time.
+ * Overhead: a store and a comparison every 4096 bytes, by the sender and by the receiver.
+ * Limits: the pipe holds what it does by default, 64 KiB: larger messages pass through it in pieces. On one CPU the
+ * figure has two switches for every 64 KiB in it, on two it depends on who has to wake whom.
+ * Assembly: send_messages contains (call|bl).*<write
+ * Assembly: receive_messages contains (call|bl).*<read
+ * Source: bw_pipe of Stevens, UNIX Network Programming vol. 2 (2nd ed., 1999), appendix A; lmbench bw_pipe (McVoy &
+ * Staelin, USENIX 1996); Steelyard's first seed 001, 500 MiB in messages of 1 to 64 KiB. */
+#define _GNU_SOURCE
+#include "bandwidth_stream.h"
+
+#include <fcntl.h>
+
+static struct channel *channel_new(const struct probe_run *run, uint64_t size)
+{
+    int ends[2];
+    (void)run, (void)size;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        probe_skip("no pipe: %s", strerror(errno));
+    return stream_new(ends[0], ends[1]);
+}
+
+static const struct probe bandwidth_pipe = {
+    .question = "How many bytes a second go through a pipe?",
+    .source = "Stevens, UNIX Network Programming vol. 2 (1999), bw_pipe; lmbench bw_pipe (McVoy & Staelin 1996)",
+    .uses = "cpu,sched,ipc",
+    BANDWIDTH_DESCRIPTION(BANDWIDTH_SIZES, MAX_MESSAGE),
+};
+
+int main(int argc, char **argv)
+{
+    return probe_main(&bandwidth_pipe, argc, argv);
+}
