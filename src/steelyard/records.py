@@ -221,12 +221,16 @@ class ProbeFacts(Record, frozen=True, kw_only=True):
 
 
 class PlannedCase(Record, frozen=True, kw_only=True):
-    """A case with what the pilot found; the same in every block."""
+    """A case with what the pilot found; the same in every block.
+
+    ``run_s`` is the expected length of a run, of which ``overhead_s`` lies outside its values.
+    """
 
     case: Case
     operations: int
     values: int
     run_s: float
+    overhead_s: float = 0.0
     baseline: str | None = None
     control: bool = False
     group: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -160,6 +160,7 @@ class Conductor:
             operations=run.operations,
             values=values,
             run_s=run.overhead_s + (values + 0.125) * value_s,
+            overhead_s=run.overhead_s,
             group=self._work.groups.get(case.name, control_group),
             baseline=baseline.name if baseline else None,
             control=control,
@@ -170,9 +171,8 @@ class Conductor:
         if self._header.blocks is not None or self._header.budget_s is None:
             return Plan(cases=tuple(planned), blocks=self._header.blocks or plan.FEWEST_BLOCKS)
         left_s = self._header.budget_s - self._elapsed()
-        if plan.blocks_for(left_s, planned) < plan.FEWEST_BLOCKS:
-            planned = [_with_fewest_values(case) for case in planned]
-        return Plan(cases=tuple(planned), blocks=plan.blocks_for(left_s, planned))
+        shorter = plan.fit(planned, left_s)
+        return Plan(cases=tuple(shorter), blocks=plan.blocks_for(left_s, shorter))
 
     # --- the blocks ---------------------------------------------------------------------------------------------------
 
@@ -309,16 +309,3 @@ class Conductor:
         )
         alone = case.placement == "same" and "sched" not in self._descriptor(case).uses
         return msgspec.structs.replace(run, disturbed=audit.disturbances_of_run(run, alone=alone))
-
-
-def _with_fewest_values(case: PlannedCase) -> PlannedCase:
-    """The same case with the fewest values that make a quartile."""
-    if case.values <= plan.FEWEST_VALUES:
-        return case
-    run_s = case.run_s * plan.FEWEST_VALUES / case.values
-    return msgspec.structs.replace(case, values=plan.FEWEST_VALUES, run_s=run_s)
-
-
-def failed_cases(runs: Iterable[Run]) -> dict[str, str]:
-    """Cases that failed at least once, with their last error."""
-    return {run.case: run.error or "" for run in runs if run.status == "failed"}

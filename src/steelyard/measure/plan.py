@@ -85,6 +85,22 @@ def blocks_for(budget_s: float, cases: Sequence[PlannedCase]) -> int:
     return max(1, math.floor(budget_s / max(block_seconds(cases), 1e-3)))
 
 
+def fit(cases: Sequence[PlannedCase], budget_s: float) -> list[PlannedCase]:
+    """The same cases with so few values that the fewest blocks fit into the budget, if that can be had at all."""
+    shorter = list(cases)
+    for tenths in range(10, -1, -1):
+        shorter = [_with_share_of_values(case, tenths / 10) for case in cases]
+        if blocks_for(budget_s, shorter) >= FEWEST_BLOCKS:
+            break
+    return shorter
+
+
+def _with_share_of_values(case: PlannedCase, share: float) -> PlannedCase:
+    values = max(min(FEWEST_VALUES, case.values), round(share * case.values))
+    run_s = case.overhead_s + (case.run_s - case.overhead_s) * values / case.values
+    return msgspec.structs.replace(case, values=values, run_s=run_s)
+
+
 def order(cases: Sequence[PlannedCase], block: int, seed: int) -> list[PlannedCase]:
     """The cases of a block (counted from 1) in the order in which they run.
 

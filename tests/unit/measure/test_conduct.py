@@ -7,13 +7,18 @@ import pytest
 from steelyard.errors import NothingMeasuredError
 from steelyard.keep import session as sessions
 from steelyard.measure import plan
-from steelyard.measure.conduct import SENTINELS, failed_cases
+from steelyard.measure.conduct import SENTINELS
 from steelyard.measure.runner import MockRunner, Outcome
 from steelyard.records import Audit, End, Plan, Run, Skip
 from tests.making import NULL_CASE, a_case, a_descriptor, a_header, conducted
 
 FAST, SLOW = a_case("example/fast"), a_case("example/slow")
 COSTS = {FAST.name: 100e-9, SLOW.name: 400e-9}
+
+
+def failed_cases(lines):
+    """Cases that failed at least once, with their last error."""
+    return {run.case: run.error for run in lines if run.status == "failed"}
 
 
 def header(*cases, **more):

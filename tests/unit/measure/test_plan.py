@@ -91,3 +91,21 @@ def test_a_group_stays_together_in_every_block():
         order = [planned.case.parameters["n"] for planned in plan.order(cases, block, seed=1)]
         assert abs(order.index(2) - order.index(5)) == 1
         assert sorted(order) == list(range(8))
+
+
+def test_a_short_budget_takes_values_away_until_six_blocks_fit():
+    cases = [msgspec.structs.replace(a_planned(a_case(n=n)), values=10, run_s=1.1, overhead_s=0.1) for n in range(4)]
+    shorter = plan.fit(cases, budget_s=17.0)
+    assert plan.blocks_for(17.0, shorter) >= plan.FEWEST_BLOCKS
+    assert {case.values for case in shorter} == {6}
+    assert shorter[0].run_s == pytest.approx(0.7)
+
+
+def test_a_long_budget_takes_nothing_away():
+    cases = [a_planned(a_case(n=n)) for n in range(4)]
+    assert plan.fit(cases, budget_s=100.0) == cases
+
+
+def test_a_budget_for_nothing_leaves_the_fewest_values():
+    cases = [msgspec.structs.replace(a_planned(a_case(n=n)), values=10, run_s=9.0) for n in range(4)]
+    assert {case.values for case in plan.fit(cases, budget_s=1.0)} == {plan.FEWEST_VALUES}
