@@ -196,9 +196,9 @@ def _matrix(matrix: Matrix, console: Console) -> None:
         while left and room > widths[left[0]] + _GAP:
             room -= widths[left[0]] + _GAP
             shown.append(left.pop(0))
-        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), title_justify="left")
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
         title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed} (published in brackets)"
-        table.title = Text(title, style="bold")
+        console.print(Text(title, style="bold"))
         table.add_column(matrix.parameter, justify="right")
         for way in shown:
             table.add_column(way, justify="right", no_wrap=True)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any probe, killed at any moment: no process, queue, semaphore, segment, socket or file of it is left."""
+
+import contextlib
+import os
+import random
+import secrets
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from steelyard.measure import catalog, protocol
+from tests import processes
+
+MOMENTS = 200
+PROBES = catalog.load(catalog.probe_folders()).probes
+CASES = catalog.select(catalog.load(catalog.probe_folders()), ["message/*", "lock/*"], {}, [])
+#: Hundreds of contexts only make the moments longer, not other.
+SMALL = [case for case in CASES if int(case.parameters.get("contexts", 1)) <= 8]
+
+
+def started(case, run_id, scratch):
+    """The launcher with a probe that would take longer than the test."""
+    arguments = protocol.run_arguments(case, values=100_000, deadline_s=60, target_ns=10_000_000)
+    launch = (catalog.native_folder() / "launch", "--run-id", run_id, "--scratch", scratch, "--report", "1")
+    return subprocess.Popen(
+        [*launch, "--", PROBES[case.probe].path, *arguments],
+        env={**os.environ, "STEELYARD_RUN_ID": run_id},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def kill_what_it_started(launcher):
+    """SIGKILL for the probe itself, as early as it may be."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for pid in Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def sockets():
+    """Names of the UNIX sockets that have any."""
+    return {line.split()[7] for line in Path("/proc/net/unix").read_text().splitlines()[1:] if len(line.split()) > 7}
+
+
+def test_two_hundred_random_moments_leave_nothing(tmp_path):
+    chance = random.Random(20)
+    before = sockets()
+    for moment in range(MOMENTS):
+        case = chance.choice(SMALL)
+        run_id, scratch = secrets.token_hex(6), tmp_path / str(moment)
+        launcher = started(case, run_id, scratch)
+        time.sleep(chance.choice((0.001, 0.005, 0.02, 0.05)) * chance.random() * 2)
+        kill_what_it_started(launcher)
+        if chance.random() < 0.5:
+            launcher.terminate()
+        # A kill that came before the probe was there found nothing to kill; then the launcher ends it.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            launcher.wait(0.5)
+        launcher.terminate()
+        launcher.wait(20)
+        assert processes.gone(run_id, "STEELYARD_RUN_ID"), case.name
+        assert not processes.ipc_objects(run_id), case.name
+        assert not scratch.exists(), case.name
+    processes.until(lambda: not {name for name in sockets() - before if "steelyard" in name}, "no socket is left", 10)
