@@ -34,7 +34,7 @@ def pinned(lab: Lab) -> list[Case]:
     """Every case on one CPU whose setup is short."""
     return [
         case
-        for case in lab.select([], [], ["same"])
+        for case in lab.select(["call/*", "create/*", "switch/*", "lock/mutex", "lock/handoff"], [], ["same"])
         if int(case.parameters.get("contexts", 0)) <= _LARGEST_CONTEXTS
         and int(case.parameters.get("resident_mib", 0)) <= _LARGEST_RESIDENT_MIB
     ]

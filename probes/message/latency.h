@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * latency.h - a message goes from one context to another and comes back, one at a time, by one mechanism a file.
+ *
+ * One operation is a round trip: the caller sends, the partner has received all of it before it sends back what it
+ * received, and the caller waits until it has that. A batch is two passes of as many round trips:
+ *
+ * - the first reads no clock but at its ends, as a bare loop would, and is the value's wall time;
+ * - the second stamps the time of each round trip and puts it into a histogram; its own time is not counted. It has at
+ *   least 128, so that nine values, the usual number, have the 1000 that it takes to find one in a thousand.
+ *
+ * So the batch figure holds nothing of what timing single messages costs, and `mean` next to `round_trip` shows that
+ * cost: too small to be seen in microseconds, up to a quarter of the 0.1 us that shared memory takes. The cost and the
+ * steps of the clock are measured before the first batch, and are a caveat where they are above 2 % of a round trip.
+ *
+ * Mean and median are of the value's own messages. The tails are of all messages of the run so far, and p99_9 does not
+ * exist before there are 1000: the largest of 128 is no estimate of it, and the median of several such is too low.
+ *
+ * Every byte is counted where it arrives, on both sides. Each message carries its number in its last byte and in one
+ * byte of each 4096 before that, which both sides look at. Before and after the first pass a message whose bytes all
+ * differ is compared in full by both. */
+#ifndef STEELYARD_MESSAGE_LATENCY_H
+#define STEELYARD_MESSAGE_LATENCY_H
+
+#include "contexts.h"
+#include "histogram.h"
+#include "latency_ticks.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define LATENCY_MAX_BYTES 65536
+#define LATENCY_PAGE 4096
+#define LEAST_STAMPED 128       /* messages of a second pass */
+#define ENOUGH_FOR_P99_9 1000
+#define TIMING_ROUNDS 2000      /* to find out what timing one message costs */
+#define TIMING_SHARE 0.02       /* of a round trip: more is a caveat */
+
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+enum party { CALLER, PARTNER };
+
+static inline enum party other_than(enum party party)
+{
+    return party == CALLER ? PARTNER : CALLER;
+}
+
+/* What each mechanism supplies. A message starts at a page and has a page in front of it that is free for a header.
+ * channel_new is called once before the partner is started, channel_join by each party before its first message,
+ * channel_finish by the caller after its last, channel_remove once at the end, when the partner is gone. A message may
+ * stay unsent until the next channel_receive or channel_finish of its sender. */
+struct channel;
+static struct channel *channel_new(const struct probe_run *run, uint64_t size);
+static void channel_join(struct channel *channel, enum party party);
+static void channel_finish(struct channel *channel);
+static void channel_remove(struct channel *channel);
+static inline void channel_send(struct channel *channel, enum party from, unsigned char *message, uint64_t size);
+/* Waits until a message of `size` bytes is there in full; returns how many bytes came. */
+static inline uint64_t channel_receive(struct channel *channel, enum party to, unsigned char *message, uint64_t size);
+
+/* For the mechanisms that have nothing to do there. */
+#define LATENCY_NOTHING_TO_JOIN \
+    static void channel_join(struct channel *channel, enum party party) \
+    { \
+        (void)channel, (void)party; \
+    }
+#define LATENCY_NOTHING_TO_FINISH \
+    static void channel_finish(struct channel *channel) \
+    { \
+        (void)channel; \
+    }
+#define LATENCY_NOTHING_TO_REMOVE \
+    static void channel_remove(struct channel *channel) \
+    { \
+        (void)channel; \
+    }
+
+/* What the partner should do with the message that comes next. */
+enum request { REQUEST_ECHO, REQUEST_REPORT, REQUEST_STOP };
+
+/* Shared: the caller writes the request and nobody anything else while round trips are timed. */
+struct conversation {
+    struct gate gate;
+    _Alignas(PROBE_CACHE_LINE) enum request request;
+    _Alignas(PROBE_CACHE_LINE) uint64_t right; /* from here on the partner's */
+    uint64_t bytes;
+    bool intact;
+    struct switches switches;
+};
+
+struct exchange {
+    struct channel *channel;
+    struct conversation *talk;
+    struct contexts *partner;
+    struct histogram *histogram, *tails; /* of the last second pass; of all since the search for the batch's length */
+    struct ticks ticks;
+    unsigned char *out, *in;
+    uint64_t size, number, operations; /* of a message; of the last message; of the last batch */
+    double timing_s, step_s; /* what timing a message costs, and how finely the clock tells times apart */
+    double round_trip_s;     /* of the last batch */
+};
+
+/* --- contents ------------------------------------------------------------------------------------------------ */
+
+static unsigned char *message_new(uint64_t size)
+{
+    uint64_t pages = (size + LATENCY_PAGE - 1) / LATENCY_PAGE;
+    unsigned char *memory = aligned_alloc(LATENCY_PAGE, (1 + pages) * LATENCY_PAGE);
+    if (!memory)
+        probe_fail("out of memory");
+    memset(memory, 0, (1 + pages) * LATENCY_PAGE); /* page faults are not the subject */
+    return memory + LATENCY_PAGE;
+}
+
+/* Counted from the end: a message that was cut short lacks the byte that is always there. */
+static inline void message_stamp(unsigned char *message, uint64_t size, uint64_t number)
+{
+    for (uint64_t left = size; left > 0; left = left > LATENCY_PAGE ? left - LATENCY_PAGE : 0)
+        message[left - 1] = (unsigned char)number;
+}
+
+static inline bool message_is(const unsigned char *message, uint64_t size, uint64_t number)
+{
+    bool right = true;
+    for (uint64_t left = size; left > 0; left = left > LATENCY_PAGE ? left - LATENCY_PAGE : 0)
+        right &= message[left - 1] == (unsigned char)number;
+    return right;
+}
+
+/* Neighbours differ, and so do bytes at the same place of neighbouring pages and messages. */
+static unsigned char pattern(uint64_t number, uint64_t at)
+{
+    return (unsigned char)(number + 167 * at + (at >> 8));
+}
+
+static void message_fill(unsigned char *message, uint64_t size, uint64_t number)
+{
+    for (uint64_t at = 0; at < size; at++)
+        message[at] = pattern(number, at);
+}
+
+static bool message_is_filled(const unsigned char *message, uint64_t size, uint64_t number)
+{
+    for (uint64_t at = 0; at < size; at++)
+        if (message[at] != pattern(number, at))
+            return false;
+    return true;
+}
+
+/* --- the partner --------------------------------------------------------------------------------------------- */
+
+/* Sends back whatever comes, so that a wrong message fails the check and not the conversation. It is sent from where it
+ * was received: what comes back has come there. Its number differs from that of the one before, so nothing stale can
+ * pass for it. The channel orders the request before the message; the barrier is for the compiler. */
+static __attribute__((noinline)) void echo_messages(struct exchange *exchange, unsigned char *message)
+{
+    struct conversation *talk = exchange->talk;
+    uint64_t size = exchange->size;
+    for (uint64_t number = 1;; number++) {
+        uint64_t bytes = channel_receive(exchange->channel, PARTNER, message, size);
+        enum request request = __atomic_load_n(&talk->request, __ATOMIC_ACQUIRE);
+        if (request == REQUEST_STOP)
+            return;
+        if (request == REQUEST_REPORT) {
+            talk->intact = bytes == size && message_is_filled(message, size, number);
+            talk->switches = thread_switches();
+        } else {
+            talk->right += message_is(message, size, number);
+            talk->bytes += bytes;
+        }
+        channel_send(exchange->channel, PARTNER, message, size);
+    }
+}
+
+static void partner(struct probe_run *run, int index, void *shared)
+{
+    struct exchange *exchange = shared;
+    (void)run, (void)index;
+    unsigned char *message = message_new(exchange->size);
+    channel_join(exchange->channel, PARTNER);
+    gate_pass(&exchange->talk->gate);
+    echo_messages(exchange, message);
+}
+
+/* --- the caller ---------------------------------------------------------------------------------------------- */
+
+/* What came back of a pass. */
+struct returned {
+    uint64_t right, bytes;
+};
+
+/* The timed part. What is received has a place of its own: a message that never came cannot be right. */
+static __attribute__((noinline)) struct returned round_trips(struct exchange *exchange, uint64_t operations)
+{
+    struct returned back = {0};
+    uint64_t size = exchange->size;
+    for (uint64_t i = 0; i < operations; i++) {
+        uint64_t number = ++exchange->number;
+        message_stamp(exchange->out, size, number);
+        channel_send(exchange->channel, CALLER, exchange->out, size);
+        back.bytes += channel_receive(exchange->channel, CALLER, exchange->in, size);
+        back.right += message_is(exchange->in, size, number);
+    }
+    return back;
+}
+
+/* The same with a time for each: from the end of the one before to its own end, one reading of the clock a message. */
+static __attribute__((noinline)) struct returned stamped_round_trips(struct exchange *exchange, uint64_t operations)
+{
+    struct returned back = {0};
+    uint64_t size = exchange->size, last = ticks_now(&exchange->ticks);
+    for (uint64_t i = 0; i < operations; i++) {
+        uint64_t number = ++exchange->number;
+        message_stamp(exchange->out, size, number);
+        channel_send(exchange->channel, CALLER, exchange->out, size);
+        back.bytes += channel_receive(exchange->channel, CALLER, exchange->in, size);
+        uint64_t now = ticks_now(&exchange->ticks);
+        back.right += message_is(exchange->in, size, number);
+        histogram_add(exchange->histogram, now - last);
+        last = now;
+    }
+    return back;
+}
+
+/* A message that is compared in full, and how often both were switched away from so far: a live process's switches are
+ * not in our rusage, so the partner is asked in both kinds. */
+static struct switches report(struct exchange *exchange)
+{
+    struct conversation *talk = exchange->talk;
+    uint64_t number = ++exchange->number, size = exchange->size;
+    message_fill(exchange->out, size, number);
+    __atomic_store_n(&talk->request, REQUEST_REPORT, __ATOMIC_RELEASE);
+    channel_send(exchange->channel, CALLER, exchange->out, size);
+    uint64_t bytes = channel_receive(exchange->channel, CALLER, exchange->in, size);
+    __atomic_store_n(&talk->request, REQUEST_ECHO, __ATOMIC_RELEASE);
+    if (!talk->intact)
+        probe_fail("a message did not arrive as it was sent");
+    if (bytes != size || !message_is_filled(exchange->in, size, number))
+        probe_fail("a message did not come back as it was sent");
+    struct switches both = thread_switches();
+    both.voluntary += talk->switches.voluntary;
+    both.involuntary += talk->switches.involuntary;
+    return both;
+}
+
+/* The least of several rounds, with times that spread over buckets as real ones do. The step is the least that two
+ * readings in a row differed by, if at all: on some processors the counter goes up by 10 ns at a time. */
+static void weigh_timing(struct exchange *exchange)
+{
+    uint64_t least_ns = UINT64_MAX, step = UINT64_MAX;
+    for (int round = 0; round < 5; round++) {
+        uint64_t begin_ns = probe_now_ns(), last = ticks_now(&exchange->ticks);
+        for (uint64_t i = 0; i < TIMING_ROUNDS; i++) {
+            uint64_t now = ticks_now(&exchange->ticks);
+            histogram_add(exchange->histogram, now - last + (i & 1023));
+            step = now > last ? least(step, now - last) : step;
+            last = now;
+        }
+        least_ns = least(least_ns, probe_now_ns() - begin_ns);
+    }
+    exchange->timing_s = (double)least_ns * 1e-9 / TIMING_ROUNDS;
+    exchange->step_s = (double)step * ticks_seconds(&exchange->ticks);
+}
+
+/* --- the probe ----------------------------------------------------------------------------------------------- */
+
+/* A partner that failed has said why; without this the caller would wait for it until the deadline. */
+static void partner_ended(int signal_number)
+{
+    static const char text[] = PROBE_ID ": the partner was killed\n";
+    int status = 0;
+    (void)signal_number;
+    if (waitpid(-1, &status, WNOHANG) > 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        _exit(WEXITSTATUS(status));
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(1);
+    _exit(1);
+}
+
+static void latency_setup(struct probe_run *run)
+{
+    uint64_t size = (uint64_t)probe_integer(run, "size");
+    struct exchange *exchange = run->state = probe_share(sizeof *exchange);
+    exchange->size = size;
+    exchange->out = message_new(size);
+    exchange->in = message_new(size);
+    exchange->histogram = probe_share(sizeof *exchange->histogram);
+    exchange->tails = probe_share(sizeof *exchange->tails);
+    exchange->talk = probe_share(sizeof *exchange->talk);
+    exchange->ticks = ticks_start();
+    weigh_timing(exchange);
+    exchange->channel = channel_new(run, size);
+    channel_join(exchange->channel, CALLER);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = partner_ended, .sa_flags = SA_NOCLDSTOP}, NULL);
+    exchange->partner = contexts_start(run, probe_is(run, "kind", "process"), 1, 1, partner, exchange);
+    gate_open(&exchange->talk->gate, 1);
+    report(exchange);
+}
+
+static void stamped_pass(struct exchange *exchange, uint64_t operations)
+{
+    const struct conversation *talk = exchange->talk;
+    uint64_t right = talk->right;
+    memset(exchange->histogram, 0, sizeof *exchange->histogram);
+    struct returned back = stamped_round_trips(exchange, operations);
+    if (back.right != operations || talk->right - right != operations || back.bytes != operations * exchange->size)
+        probe_fail("a message whose time was taken did not come back as it was sent");
+}
+
+/* A batch of another length than the one before still belongs to the search for it, or comes after it. */
+static void keep_for_tails(struct exchange *exchange, uint64_t operations)
+{
+    if (operations != exchange->operations)
+        memset(exchange->tails, 0, sizeof *exchange->tails);
+    exchange->operations = operations;
+    histogram_merge(exchange->tails, exchange->histogram);
+}
+
+static void read_histograms(const struct exchange *exchange, struct probe_value *value)
+{
+    double tick_s = ticks_seconds(&exchange->ticks);
+    probe_reading(value, "mean", histogram_mean(exchange->histogram) * tick_s);
+    probe_reading(value, "median", histogram_quantile(exchange->histogram, 0.5) * tick_s);
+    probe_reading(value, "p99", histogram_quantile(exchange->tails, 0.99) * tick_s);
+    probe_reading(value, "p99_9", histogram_quantile(exchange->tails, 0.999) * tick_s);
+    probe_count(value, "enough_for_p99_9", exchange->tails->count >= ENOUGH_FOR_P99_9);
+}
+
+static void latency_batch(struct probe_run *run, uint64_t operations, struct probe_value *value)
+{
+    struct exchange *exchange = run->state;
+    const struct conversation *talk = exchange->talk;
+    struct switches before = report(exchange);
+    uint64_t right = talk->right, bytes = talk->bytes;
+    probe_start(value);
+    struct returned back = round_trips(exchange, operations);
+    probe_stop(value);
+    right = least(back.right, talk->right - right);
+    bytes = back.bytes + talk->bytes - bytes;
+    struct switches after = report(exchange);
+    value->voluntary = after.voluntary - before.voluntary;
+    value->involuntary = after.involuntary - before.involuntary;
+    probe_count(value, "checked", bytes == 2 * operations * exchange->size ? right : 0);
+    probe_count(value, "bytes", bytes);
+    probe_count(value, "switches", value->voluntary + value->involuntary);
+    probe_count(value, "watched", operations + 1); /* the second report is a round trip too */
+    exchange->round_trip_s = (double)value->wall_ns * 1e-9 / (double)operations;
+    stamped_pass(exchange, operations < LEAST_STAMPED ? LEAST_STAMPED : operations);
+    keep_for_tails(exchange, operations);
+    read_histograms(exchange, value);
+}
+
+static void latency_teardown(struct probe_run *run)
+{
+    struct exchange *exchange = run->state;
+    if (exchange->timing_s > TIMING_SHARE * exchange->round_trip_s)
+        probe_caveat("taking the time of one message costs up to %.1f ns, more than %.0f %% of a round trip: mean and "
+                     "quantiles hold it, round_trip does not", exchange->timing_s * 1e9, TIMING_SHARE * 100);
+    if (exchange->step_s > TIMING_SHARE * exchange->round_trip_s)
+        probe_caveat("the clock for single messages has steps of at least %.1f ns, more than %.0f %% of a round trip: "
+                     "quantiles are no finer, mean and round_trip are", exchange->step_s * 1e9, TIMING_SHARE * 100);
+    if (exchange->tails->count < ENOUGH_FOR_P99_9)
+        probe_caveat("%llu messages were timed one by one and p99_9 takes %d: more --values or a longer --target would "
+                     "give it", (unsigned long long)exchange->tails->count, ENOUGH_FOR_P99_9);
+    signal(SIGCHLD, SIG_DFL);
+    __atomic_store_n(&exchange->talk->request, REQUEST_STOP, __ATOMIC_RELEASE);
+    channel_send(exchange->channel, CALLER, exchange->out, exchange->size);
+    channel_finish(exchange->channel);
+    contexts_join(run, exchange->partner);
+    channel_remove(exchange->channel);
+}
+
+/* The histogram knows the quantiles of numbers that are known, and the ways of looking at a message see one that is not
+ * the one that was sent. */
+static void latency_selftest(struct probe_run *run)
+{
+    struct exchange *exchange = run->state;
+    struct histogram *histogram = exchange->histogram;
+    const double shares[] = {0.001, 0.5, 0.99, 0.999, 1};
+    memset(histogram, 0, sizeof *histogram);
+    for (uint64_t number = 1; number <= 100000; number++)
+        histogram_add(histogram, number);
+    for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++) {
+        double off = histogram_quantile(histogram, shares[i]) / (shares[i] * 100000) - 1;
+        if (off > 0.005 || off < -0.005)
+            probe_fail("the histogram is off by %.2f %% at the quantile %g", off * 100, shares[i]);
+    }
+    if (histogram_mean(histogram) != 50000.5)
+        probe_fail("the histogram's mean is wrong");
+    histogram_add(histogram, UINT64_MAX);
+    if (histogram->bucket[HISTOGRAM_BUCKETS - 1] != 1)
+        probe_fail("the largest number is not in the histogram's last bucket");
+    message_fill(exchange->in, exchange->size, 7);
+    bool filled = message_is_filled(exchange->in, exchange->size, 7);
+    exchange->in[exchange->size - 1] ^= 1;
+    bool noticed = !message_is_filled(exchange->in, exchange->size, 7);
+    message_stamp(exchange->in, exchange->size, 7);
+    if (!filled || !noticed || !message_is(exchange->in, exchange->size, 7) ||
+        message_is(exchange->in, exchange->size, 8))
+        probe_fail("a wrong message would pass for a right one");
+}
+
+/* The rest of the descriptor is the same for every mechanism. */
+#define LATENCY_DESCRIPTION(placements_, uses_) \
+    .operation = "one round trip of a message of `size` bytes between two contexts, there and back", \
+    .statistic = "median", .placements = placements_, .uses = uses_, \
+    .metrics = (const struct probe_metric[]){ \
+        {"round_trip", "s", "lower", "wall", "operations", "time of one round trip, from a batch timed as a whole"}, \
+        {"mean", "s", "lower", "mean", "one", "mean of the times of single round trips"}, \
+        {"median", "s", "lower", "median", "one", "half of the single round trips take at most this"}, \
+        {"p99", "s", "lower", "p99", "one", "99 % of the single round trips of the run so far take at most this"}, \
+        {"p99_9", "s", "lower", "p99_9", "enough_for_p99_9", \
+         "99.9 % of the single round trips of the run so far take at most this; from 1000 on"}, \
+        {"switches_per_operation", "1", "neither", "switches", "watched", \
+         "how often one of the two was switched away from in a round trip"}, \
+        {0}}, \
+    .params = (const struct probe_param[]){ \
+        {.name = "size", .doc = "bytes of a message, the same there and back", .unit = "B", .sweep = "1", .min = 1, \
+         .max = LATENCY_MAX_BYTES}, \
+        {.name = "kind", .doc = "what a context is", .choices = "process,thread", .sweep = "process,thread", \
+         .brief = "process"}, \
+        {0}}, \
+    .setup = latency_setup, .batch = latency_batch, .teardown = latency_teardown, .selftest = latency_selftest
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * latency_unix_seqpacket - a message goes to and fro as one packet of a connected UNIX socket.
+ *
+ * Known answer: the message comes back byte for byte; two switches a round trip on one CPU.
+ * Overhead: two clock reads a batch, stamping and checking the message about 2 ns a round trip for each 4096 bytes.
+ * Limits: a packet must fit into SO_SNDBUF, by default net.core.wmem_default, which is more than any message here
+ * unless somebody made it smaller.
+ * Assembly: round_trips contains (call|bl).*<(read|write)
+ * Assembly: stamped_round_trips contains (call|bl).*<(read|write)
+ * Source: unix(7); beside message/latency_unix_stream it is what keeping the bounds of messages costs. */
+#include "latency_connected.h"
+
+static struct channel *channel_new(const struct probe_run *run, uint64_t size)
+{
+    (void)run, (void)size;
+    return channel_connected(SOCK_SEQPACKET);
+}
+
+static const struct probe latency_unix_seqpacket = {
+    .question = "How long does a message take through a UNIX seqpacket socket, there and back?",
+    .source = "unix(7), SOCK_SEQPACKET",
+    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
+};
+
+int main(int argc, char **argv)
+{
+    return probe_main(&latency_unix_seqpacket, argc, argv);
+}

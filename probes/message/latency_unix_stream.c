@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * latency_unix_stream - a message goes to and fro through one connected UNIX stream socket.
+ *
+ * Known answer: the message comes back byte for byte; a bare loop of the same write() and read() takes the same time.
+ * On one CPU between two and three switches a round trip: the one who waits for an answer is also woken when its own
+ * message is taken, finds nothing and sleeps again. Packets and datagrams do not do that.
+ * Overhead: two clock reads a batch, stamping and checking the message about 2 ns a round trip for each 4096 bytes.
+ * Limits: SO_SNDBUF is the default, net.core.wmem_default, more than any message here. On two CPUs the time is mostly
+ * that of waking an idle CPU.
+ * Assembly: round_trips contains (call|bl).*<(read|write)
+ * Assembly: stamped_round_trips contains (call|bl).*<(read|write)
+ * Source: lat_unix of lmbench (McVoy & Staelin, USENIX 1996); Steelyard's first seed 001. */
+#include "latency_connected.h"
+
+static struct channel *channel_new(const struct probe_run *run, uint64_t size)
+{
+    (void)run, (void)size;
+    return channel_connected(SOCK_STREAM);
+}
+
+static const struct probe latency_unix_stream = {
+    .question = "How long does a message take through a UNIX stream socket, there and back?",
+    .source = "lmbench lat_unix (McVoy & Staelin 1996)",
+    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
+};
+
+int main(int argc, char **argv)
+{
+    return probe_main(&latency_unix_stream, argc, argv);
+}
