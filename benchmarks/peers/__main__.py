@@ -124,7 +124,7 @@ def _print(results: list[dict[str, object]], skipped: list[str]) -> None:
         figures = (format_quantity(r["ours"], "s"), format_quantity(r["theirs"], "s"), f"{r['ratio']:.3f}")
         interval = f"[{r['low']:.3f}, {r['high']:.3f}]"
         table.add_row(*(Text(str(cell)) for cell in (r["peer"], r["case"], *figures, interval, target)))
-    console = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 190, highlight=False)
     console.print(table)
     for line in skipped:
         console.print(f"skipped: {line}")

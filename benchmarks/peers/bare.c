@@ -25,11 +25,15 @@ static double now_s(void)
 static struct ends connect_both(const char *kind)
 {
     struct ends e;
-    int failed = strcmp(kind, "unix") == 0
-                     ? socketpair(AF_UNIX, SOCK_STREAM, 0, e.there) | socketpair(AF_UNIX, SOCK_STREAM, 0, e.back)
-                     : pipe(e.there) | pipe(e.back);
-    if (failed)
+    if (strcmp(kind, "unix") == 0) { /* one connection for both ways, as a client and a server have it */
+        int pair[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+            exit(1);
+        e.there[1] = e.back[0] = pair[0];
+        e.there[0] = e.back[1] = pair[1];
+    } else if (pipe(e.there) != 0 || pipe(e.back) != 0) {
         exit(1);
+    }
     return e;
 }
 

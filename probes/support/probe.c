@@ -466,13 +466,18 @@ static void print_line(const struct probe_run *run, const struct probe_value *va
     printf(" @%s:", placement_name(run->placement));
     for (int m = 0; run->probe->metrics[m].name; m++) {
         const struct probe_metric *metric = &run->probe->metrics[m];
+        uint64_t there = 0; /* a figure does not exist where nothing happened that it could be divided by */
         for (uint64_t i = 0; i < count; i++) {
             double per = quantity(&values[i], metric->per);
-            figures[i] = per > 0 ? quantity(&values[i], metric->over) / per : 0;
+            if (per > 0)
+                figures[there++] = quantity(&values[i], metric->over) / per;
         }
-        qsort(figures, count, sizeof *figures, compare_doubles);
+        qsort(figures, there, sizeof *figures, compare_doubles);
         printf("%s %s ", m ? "," : "", metric->name);
-        print_figure(figures[(count - 1) / (quartile ? 4 : 2)], metric->unit);
+        if (there)
+            print_figure(figures[(there - 1) / (quartile ? 4 : 2)], metric->unit);
+        else
+            printf("-");
     }
     printf(" (%s of %" PRIu64 " values of %" PRIu64 " operations)\n", quartile ? "lower quartile" : "median", count,
            values[0].operations);
