@@ -33,14 +33,15 @@ def test_padding_is_within_its_limits(seed, block, name, attempt):
 
 @given(st.floats(0, 1e4), st.floats(1e-6, 10), st.integers(1, 1000))
 def test_a_run_has_no_fewer_values_than_wanted_and_no_more_than_are_worth_it(overhead_s, target_s, values):
-    found = plan.values_for(overhead_s, target_s, values)
+    found, longer = plan.values_for(overhead_s, target_s, values)
+    assert longer >= 1.0
     assert values <= found <= max(values, plan.MOST_VALUES)
 
 
 @given(st.floats(0, 1e5), st.floats(0, 1e5), st.floats(1e-6, 10), st.integers(1, 99))
 def test_more_overhead_never_gives_fewer_values(one, other, target_s, values):
     less, more = sorted((one, other))
-    assert plan.values_for(less, target_s, values) <= plan.values_for(more, target_s, values)
+    assert plan.values_for(less, target_s, values) <= plan.values_for(more, target_s, values)  # values, then length
 
 
 @given(st.floats(0, 1e6), st.lists(st.floats(1e-3, 100), min_size=1, max_size=20))

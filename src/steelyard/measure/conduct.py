@@ -7,6 +7,7 @@ Works with plan (what to run in which order), runner (does it) and audit (what d
 from __future__ import annotations
 
 import dataclasses
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -152,12 +153,13 @@ class Conductor:
     def _planned(self, case: Case, run: Run, *, control: bool) -> PlannedCase:
         """What the pilot's run makes of a case. Its time of searching is no overhead of the runs to come."""
         value_s = max(run.timed_s / max(1, len(run.values)), 1e-6)
-        values = plan.values_for(run.overhead_s, value_s, self._header.values)
+        values, longer = plan.values_for(run.overhead_s, value_s, self._header.values)
+        value_s *= longer
         baseline = self._work.baselines.get(case.name)
         control_group = plan.NULL if case in self._header.controls else ""
         return PlannedCase(
             case=case,
-            operations=run.operations,
+            operations=run.operations if longer == 1 else round(_operations_done(run) * longer),
             values=values,
             run_s=run.overhead_s + (values + 0.125) * value_s,
             overhead_s=run.overhead_s,
@@ -309,3 +311,8 @@ class Conductor:
         )
         alone = case.placement == "same" and "sched" not in self._descriptor(case).uses
         return msgspec.structs.replace(run, disturbed=audit.disturbances_of_run(run, alone=alone))
+
+
+def _operations_done(run: Run) -> float:
+    """Operations of a value, as they were done: with many contexts a round of all is more than what was asked for."""
+    return statistics.median(value.operations for value in run.values)

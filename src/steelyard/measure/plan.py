@@ -19,7 +19,7 @@ from steelyard.records import Case, PlannedCase
 FEWEST_VALUES = 5
 #: Most values of a run, and longest timed part that setting up may be repaid with: a case whose setup takes a second
 #: is not worth measuring for four.
-MOST_VALUES = 99
+MOST_VALUES = 25
 MOST_TIMED_S = 2.5
 #: Fewest blocks that give a 95 % order-statistic interval of the median (2 · 0.5^n ≤ 0.05).
 FEWEST_BLOCKS = 6
@@ -40,13 +40,19 @@ def controls() -> list[Case]:
     ]
 
 
-def values_for(overhead_s: float, value_s: float, values: int) -> int:
-    """How many values a run should have, at least ``values``: more where starting and setting up takes long.
+def values_for(overhead_s: float, value_s: float, values: int) -> tuple[int, float]:
+    """How many values a run should have, at least ``values``, and how many times as long each should be.
 
+    More of both where starting and setting up takes long: first more values, then longer ones, because between two
+    values of thousands of contexts lies a round of all of them that is not timed.
     value_s: how long one value took in the pilot, above zero.
     """
     timed_s = min(TIMED_TO_OVERHEAD * overhead_s, MOST_TIMED_S)
-    return max(values, min(MOST_VALUES, math.ceil(timed_s / value_s)))
+    wanted = math.ceil(timed_s / value_s)
+    if wanted <= values:
+        return values, 1.0
+    most = max(values, MOST_VALUES)
+    return min(wanted, most), max(1.0, wanted / most)
 
 
 def level(cases: Sequence[PlannedCase]) -> list[PlannedCase]:

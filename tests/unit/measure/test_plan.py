@@ -44,11 +44,17 @@ def test_padding_is_drawn_anew_for_every_run_and_is_repeatable():
     ids=["no overhead", "little", "just as much", "more", "no end of it"],
 )
 def test_a_run_has_more_values_where_starting_it_takes_long(overhead_s, values):
-    assert plan.values_for(overhead_s, 0.01, 9) == values
+    assert plan.values_for(overhead_s, 0.01, 9)[0] == values
 
 
 def test_nobody_gets_fewer_values_than_he_asked_for():
-    assert plan.values_for(10.0, 0.01, 500) == 500
+    assert plan.values_for(10.0, 0.01, 500) == (500, 1.0)
+
+
+def test_beyond_the_most_values_each_gets_longer_until_the_longest_timed_part():
+    values, longer = plan.values_for(10.0, 0.01, 9)
+    assert values == plan.MOST_VALUES
+    assert values * longer * 0.01 == pytest.approx(plan.MOST_TIMED_S)
 
 
 @pytest.mark.parametrize(("budget_s", "blocks"), [(0.0, 1), (0.19, 1), (1.0, 5), (1.19, 5)])
