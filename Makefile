@@ -11,8 +11,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-# Probes and launcher are built and installed again when any native source is newer; Python code is used in place.
-NATIVE := $(shell find probes src/steelyard -name '*.c' -o -name '*.h') CMakeLists.txt
+# Probes and launcher are built and installed again when any of their sources is newer; Python code is used in place.
+NATIVE := $(shell find probes -type f) src/steelyard/measure/launch.c CMakeLists.txt
 $(VENV)/.built: pyproject.toml $(NATIVE)
 	@command -v cc >/dev/null || { echo "make: no C compiler found: install gcc or clang (Debian: apt-get install gcc)"; exit 69; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: \

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# Probes in C: one program a file, compiled together with the support because the probe's identity is compiled in.
+find_package(Threads REQUIRED)
+
+# One set of flags for everything that is timed; it is recorded in each run's meta line.
+set(PROBE_FLAGS -O2 -g -Wall -Wextra -Wshadow -Wvla)
+if(DEFINED ENV{CI})
+  list(APPEND PROBE_FLAGS -Werror)
+endif()
+list(JOIN PROBE_FLAGS " " PROBE_FLAGS_TEXT)
+
+steelyard_sources(c SOURCES)
+foreach(SOURCE IN LISTS SOURCES)
+  steelyard_identity(${SOURCE} QUESTION WAY)
+  set(TARGET probe_${QUESTION}_${WAY})
+  add_executable(${TARGET} ${SOURCE} ${CMAKE_CURRENT_LIST_DIR}/probe.c ${CMAKE_CURRENT_LIST_DIR}/contexts.c)
+  set_target_properties(${TARGET} PROPERTIES OUTPUT_NAME ${WAY}
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/probes/${QUESTION} C_EXTENSIONS ON)
+  target_include_directories(${TARGET} PRIVATE ${CMAKE_CURRENT_LIST_DIR})
+  target_compile_options(${TARGET} PRIVATE ${PROBE_FLAGS})
+  target_compile_definitions(${TARGET} PRIVATE PROBE_ID="${QUESTION}/${WAY}" PROBE_FLAGS="${PROBE_FLAGS_TEXT}")
+  target_link_libraries(${TARGET} PRIVATE Threads::Threads)
+  install(TARGETS ${TARGET} RUNTIME DESTINATION ${STEELYARD_NATIVE}/probes/${QUESTION})
+endforeach()
