@@ -56,6 +56,7 @@ static inline uint64_t add_one(shared_number *number)
 struct part {
     _Alignas(PROBE_CACHE_LINE) uint64_t owner_changes;
     uint64_t cpu_ns, voluntary, involuntary;
+    int cpu[2]; /* on which it began and ended */
 };
 
 /* All of it is shared. The words that contexts wait on have lines of their own, and so has the number: what a mechanism
@@ -157,7 +158,7 @@ static void do_part(struct counting *counting, int index)
 {
     struct part *part = &counting->parts[index];
     uint64_t operations = operations_of(counting, index), left = 0;
-    *part = (struct part){0};
+    *part = (struct part){.cpu[0] = thread_cpu()};
     if (way.hold && operations > 0) {
         left = first_addition(counting, index);
         operations--;
@@ -168,6 +169,7 @@ static void do_part(struct counting *counting, int index)
     if (way.settle)
         way.settle(counting->mechanism, index, &counting->number);
     read_effort(part);
+    part->cpu[1] = thread_cpu();
 }
 
 static bool wait_for_call(struct counting *counting, uint32_t batch)
@@ -274,6 +276,21 @@ static struct part sum_of_parts(const struct counting *counting)
     return sum;
 }
 
+/* How many CPUs the contexts began and ended on. Unpinned, they may have shared one. */
+static uint64_t cpus_used(const struct counting *counting)
+{
+    bool used[PROBE_MAX_CPUS] = {false};
+    uint64_t cpus = 0;
+    for (int i = 0; i < counting->contexts * 2; i++) {
+        int cpu = counting->parts[i / 2].cpu[i % 2];
+        if (cpu < PROBE_MAX_CPUS && !used[cpu]) {
+            used[cpu] = true;
+            cpus++;
+        }
+    }
+    return cpus;
+}
+
 static void counting_end(struct probe_run *run, struct counting *counting)
 {
     counting->over = true;
@@ -303,6 +320,7 @@ static void counter_batch(struct probe_run *run, uint64_t operations, struct pro
     probe_count(value, "checked", counting->number);
     probe_count(value, "owner_changes", sum.owner_changes);
     probe_count(value, "switches", sum.voluntary + sum.involuntary);
+    probe_count(value, "cpus", cpus_used(counting));
 }
 
 static void counter_teardown(struct probe_run *run)

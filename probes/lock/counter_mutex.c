@@ -12,40 +12,16 @@
  * Assembly: count_up contains (call|bl).*<pthread_mutex_lock
  * Source: incr_pxmutex1 (threads) and incr_pxmutex5 (processes) of Stevens, UNIX Network Programming vol. 2 (2nd ed.,
  * 1999), appendix A, by way of the seed (Linux IPC, 2014). */
-#include "counter_lock.h"
+#include "counter_pthread_mutex.h"
 
-#include <pthread.h>
-
-struct mechanism {
-    _Alignas(PROBE_CACHE_LINE) pthread_mutex_t mutex;
-};
-
-static struct mechanism *create(const struct probe_run *run, int contexts, bool processes)
+/* The default. */
+static int choose_kind(pthread_mutexattr_t *attributes)
 {
-    struct mechanism *mechanism = probe_share(sizeof *mechanism);
-    pthread_mutexattr_t attributes;
-    (void)run, (void)contexts;
-    pthread_mutexattr_init(&attributes);
-    if (processes && pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) != 0)
-        probe_skip("no mutex between processes");
-    if (pthread_mutex_init(&mechanism->mutex, &attributes) != 0)
-        probe_fail("no mutex");
-    return mechanism;
+    (void)attributes;
+    return 0;
 }
 
-static inline void acquire(struct mechanism *mechanism, int index)
-{
-    (void)index;
-    pthread_mutex_lock(&mechanism->mutex);
-}
-
-static inline void release(struct mechanism *mechanism, int index)
-{
-    (void)index;
-    pthread_mutex_unlock(&mechanism->mutex);
-}
-
-static const struct way way = {.create = create, .hold = acquire, .let_go = release};
+static const char *const missing = "mutex";
 
 static const struct probe counter_mutex_probe = {
     .question = "What does it cost that several contexts count together under a mutex?",

@@ -10,45 +10,14 @@
  * Limits: nobody dies here, so the repair is not in the figure.
  * Assembly: count_up contains (call|bl).*<pthread_mutex_lock
  * Source: beyond the seed (Linux IPC, 2014); pthread_mutexattr_setrobust(3), and the kernel's robust-futexes.rst. */
-#include "counter_lock.h"
+#include "counter_pthread_mutex.h"
 
-#include <pthread.h>
-#include <string.h>
-
-struct mechanism {
-    _Alignas(PROBE_CACHE_LINE) pthread_mutex_t mutex;
-};
-
-static struct mechanism *create(const struct probe_run *run, int contexts, bool processes)
+static int choose_kind(pthread_mutexattr_t *attributes)
 {
-    struct mechanism *mechanism = probe_share(sizeof *mechanism);
-    pthread_mutexattr_t attributes;
-    (void)run, (void)contexts;
-    pthread_mutexattr_init(&attributes);
-    if (processes && pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) != 0)
-        probe_skip("no mutex between processes");
-    int error = pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    if (!error)
-        error = pthread_mutex_init(&mechanism->mutex, &attributes);
-    if (error)
-        probe_skip("no robust mutex: %s", strerror(error));
-    return mechanism;
+    return pthread_mutexattr_setrobust(attributes, PTHREAD_MUTEX_ROBUST);
 }
 
-static inline void acquire(struct mechanism *mechanism, int index)
-{
-    int error = pthread_mutex_lock(&mechanism->mutex);
-    if (error)
-        probe_fail("context %d did not get the robust mutex: %s", index, strerror(error));
-}
-
-static inline void release(struct mechanism *mechanism, int index)
-{
-    (void)index;
-    pthread_mutex_unlock(&mechanism->mutex);
-}
-
-static const struct way way = {.create = create, .hold = acquire, .let_go = release};
+static const char *const missing = "robust mutex";
 
 static const struct probe counter_robust_probe = {
     .question = "What does it cost that several contexts count together under a mutex that survives its owner's death?",

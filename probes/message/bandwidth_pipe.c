@@ -10,18 +10,12 @@
  * Assembly: receive_messages contains (call|bl).*<read
  * Source: bw_pipe of Stevens, UNIX Network Programming vol. 2 (2nd ed., 1999), appendix A; lmbench bw_pipe (McVoy &
  * Staelin, USENIX 1996); Steelyard's first seed 001, 500 MiB in messages of 1 to 64 KiB. */
-#define _GNU_SOURCE
 #include "bandwidth_stream.h"
-
-#include <fcntl.h>
 
 static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 {
-    int ends[2];
     (void)run, (void)size;
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        probe_skip("no pipe: %s", strerror(errno));
-    return stream_new(ends[0], ends[1]);
+    return stream_of_pipe();
 }
 
 static const struct probe bandwidth_pipe = {

@@ -16,6 +16,14 @@ static struct channel *stream_new(int receiving, int sending)
     return channel;
 }
 
+static inline struct channel *stream_of_pipe(void)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        probe_skip("no pipe: %s", strerror(errno));
+    return stream_new(ends[0], ends[1]);
+}
+
 static inline uint64_t channel_receive(struct channel *channel, const struct buffer *in, uint64_t number, uint64_t left)
 {
     unsigned char *message = buffer_place(in, number);

@@ -10,34 +10,13 @@
  * Assembly: receive_messages contains (call|bl).*<read
  * Source: lmbench bw_tcp (McVoy & Staelin, USENIX 1996); Steelyard's first seed 001. */
 #include "bandwidth_stream.h"
+#include "sockets.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
-static int tcp_socket(void)
-{
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        probe_skip("no TCP: %s", strerror(errno));
-    return fd;
-}
-
-/* Port 0: any that is free. */
 static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int listener = tcp_socket(), sending = tcp_socket(), receiving;
+    struct ends ends = tcp_connection();
     (void)run, (void)size;
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 1) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &(socklen_t){sizeof address}) != 0 ||
-        connect(sending, (struct sockaddr *)&address, sizeof address) != 0 ||
-        (receiving = accept(listener, NULL, NULL)) < 0)
-        probe_skip("no TCP connection over loopback: %s", strerror(errno));
-    close(listener);
-    if (setsockopt(sending, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)) != 0)
-        probe_fail("cannot set TCP_NODELAY: %s", strerror(errno));
-    return stream_new(receiving, sending);
+    return stream_new(ends.called, ends.calling);
 }
 
 static const struct probe bandwidth_tcp = {

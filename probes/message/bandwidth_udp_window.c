@@ -50,7 +50,9 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 {
     struct channel *channel = probe_share(sizeof *channel);
     (void)size;
-    udp_pair(&channel->receiving, &channel->sending);
+    struct ends ends = udp_pair();
+    channel->receiving = ends.called;
+    channel->sending = ends.calling;
     udp_patience(channel->sending, (struct timeval){.tv_usec = PATIENCE_US});
     channel->window = window_of(run);
     return channel;

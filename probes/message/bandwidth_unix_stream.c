@@ -10,31 +10,13 @@
  * Assembly: receive_messages contains (call|bl).*<read
  * Source: lmbench bw_unix (McVoy & Staelin, USENIX 1996); Steelyard's first seed 001. */
 #include "bandwidth_stream.h"
+#include "sockets.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
-static int unix_socket(void)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        probe_skip("no UNIX socket: %s", strerror(errno));
-    return fd;
-}
-
-/* Bound without a name, a socket gets an abstract one that is free: no file that could be left behind. */
 static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = sizeof address;
-    int listener = unix_socket(), sending = unix_socket(), receiving;
+    struct ends ends = unix_connection(SOCK_STREAM);
     (void)run, (void)size;
-    if (bind(listener, (struct sockaddr *)&address, sizeof address.sun_family) != 0 || listen(listener, 1) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &length) != 0 ||
-        connect(sending, (struct sockaddr *)&address, length) != 0 || (receiving = accept(listener, NULL, NULL)) < 0)
-        probe_skip("no UNIX connection: %s", strerror(errno));
-    close(listener);
-    return stream_new(receiving, sending);
+    return stream_new(ends.called, ends.calling);
 }
 
 static const struct probe bandwidth_unix_stream = {

@@ -4,8 +4,7 @@
 #define STEELYARD_MESSAGE_LATENCY_DESCRIPTORS_H
 
 #include "latency.h"
-
-#include <sys/socket.h>
+#include "sockets.h"
 
 /* Each party's own; for a socket both are the same. */
 struct channel {
@@ -17,6 +16,11 @@ static struct channel *channel_of(int caller_out, int caller_in, int partner_out
     struct channel *channel = probe_share(sizeof *channel);
     *channel = (struct channel){{caller_out, partner_out}, {caller_in, partner_in}};
     return channel;
+}
+
+static inline struct channel *channel_between(struct ends ends)
+{
+    return channel_of(ends.calling, ends.calling, ends.called, ends.called);
 }
 
 static inline void channel_send(struct channel *channel, enum party from, unsigned char *message, uint64_t size)

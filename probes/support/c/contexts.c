@@ -250,7 +250,7 @@ void gate_pass(struct gate *gate)
 }
 
 /* rseq's cpu_id is a load from the thread's own memory; sched_getcpu() would cost as much as what it observes. */
-static int current_cpu(void)
+int thread_cpu(void)
 {
 #ifdef RSEQ_SIG
     if (__rseq_size) {
@@ -271,7 +271,7 @@ struct last_ran *last_ran_new(void)
 
 bool last_ran_switched(struct last_ran *last_ran, int index)
 {
-    struct last_ran *here = &last_ran[current_cpu()];
+    struct last_ran *here = &last_ran[thread_cpu()];
     bool switched = here->context != index;
     here->context = index;
     return switched;

@@ -33,6 +33,7 @@ uint64_t contexts_cpu_ns(const struct contexts *contexts);
 /* How often the calling thread was switched away from: because it waited, or although it was ready to go on. */
 struct switches { uint64_t voluntary, involuntary; };
 struct switches thread_switches(void);
+int thread_cpu(void); /* the number of the CPU that the calling thread is on, which may change at once */
 
 /* Declaration of the usual parameter, for the list of a probe. */
 #define CONTEXTS_KIND_PARAM(default_sweep) \

@@ -49,7 +49,7 @@ static inline double histogram_middle(uint64_t bucket)
     return (double)lowest + (double)(width - 1) / 2;
 }
 
-/* The smallest number that at least `share` of all do not exceed, to within 0.4 %; the mean, exactly. 0 if empty. */
+/* The smallest number that at least `share` of all do not exceed, to within 0.4 %. 0 if empty. */
 static inline double histogram_quantile(const struct histogram *histogram, double share)
 {
     double wanted = share * (double)histogram->count;
@@ -60,11 +60,6 @@ static inline double histogram_quantile(const struct histogram *histogram, doubl
             return histogram_middle(bucket);
     }
     return 0;
-}
-
-static inline double histogram_mean(const struct histogram *histogram)
-{
-    return histogram->count ? (double)histogram->total / (double)histogram->count : 0;
 }
 
 #endif

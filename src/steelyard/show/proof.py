@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from steelyard.judge.proving import ProofTable
-
-Cells = Sequence[str]
-Section = tuple[str, Cells, Sequence[Cells]]
 
 ASSUMPTIONS = (
     "Synthetic costs: one value varies by 1 % with spikes of +20 % in 2 % of them; each process has its own luck of "
@@ -25,95 +22,101 @@ ASSUMPTIONS = (
 )
 
 
-def _share(value: float) -> str:
-    return "–" if math.isnan(value) else f"{100 * value:.1f} %"
+Cell = Callable[[Any], str]
 
 
-def _main(table: ProofTable) -> Section:
-    head = ("rule", "noise", "trials", "false positives", "95 % bound", "power at +5 %", "coverage")
-    rows = [
-        (
-            row.rule,
-            row.noise,
-            str(row.trials),
-            _share(row.false_positive_rate),
-            _share(row.false_positive_bound),
-            _share(row.power),
-            _share(row.coverage),
-        )
-        for row in table.rows
-    ]
-    return "One comparison", head, rows
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    """One of the tables: its kind in JSON, the field of the proof that has its rows, its columns in order."""
+
+    kind: str
+    title: str
+    rows: str
+    columns: dict[str, Cell]
 
 
-def _family(table: ProofTable) -> Section:
-    head = (
-        "rule",
-        "noise",
-        "sessions",
-        "cases",
-        "any false positive",
-        "95 % bound",
-        "half of them slower",
-        "found",
-        "without Holm",
-    )
-    rows = [
-        (
-            row.rule,
-            row.noise,
-            str(row.sessions),
-            str(row.cases),
-            _share(row.error_rate),
-            _share(row.error_bound),
-            _share(row.mixed_error_rate),
-            _share(row.mixed_power),
-            _share(row.alone_error_rate),
-        )
-        for row in table.family
-    ]
-    return "A suite of comparisons", head, rows
+def _plain(field: str) -> Cell:
+    return lambda row: str(getattr(row, field))
 
 
-def _sequential(table: ProofTable) -> Section:
-    head = (
-        "rule",
-        "noise",
-        "trials",
-        "false positives",
-        "95 % bound",
-        "power at +5 %",
-        "coverage",
-        "coverage at +5 %",
-        "blocks",
-        "blocks at +5 %",
-    )
-    rows = [
-        (
-            row.rule,
-            row.noise,
-            str(row.trials),
-            _share(row.false_positive_rate),
-            _share(row.false_positive_bound),
-            _share(row.power),
-            _share(row.coverage),
-            _share(row.coverage_slower),
-            f"{row.blocks:.1f}",
-            f"{row.blocks_slower:.1f}",
-        )
-        for row in table.sequential
-    ]
-    return "Stopping early", head, rows
+def _share(field: str) -> Cell:
+    def cell(row: Any) -> str:
+        value = getattr(row, field)
+        return "–" if math.isnan(value) else f"{100 * value:.1f} %"
+
+    return cell
+
+
+def _mean(field: str) -> Cell:
+    return lambda row: f"{getattr(row, field):.1f}"
+
+
+_WHAT = {"rule": _plain("rule"), "noise": _plain("noise")}
+_SECTIONS = (
+    _Section(
+        kind="comparison",
+        title="One comparison",
+        rows="rows",
+        columns={
+            **_WHAT,
+            "trials": _plain("trials"),
+            "false positives": _share("false_positive_rate"),
+            "95 % bound": _share("false_positive_bound"),
+            "power at +5 %": _share("power"),
+            "coverage": _share("coverage"),
+        },
+    ),
+    _Section(
+        kind="family",
+        title="A suite of comparisons",
+        rows="family",
+        columns={
+            **_WHAT,
+            "sessions": _plain("sessions"),
+            "cases": _plain("cases"),
+            "any false positive": _share("error_rate"),
+            "95 % bound": _share("error_bound"),
+            "half of them slower": _share("mixed_error_rate"),
+            "found": _share("mixed_power"),
+            "without Holm": _share("alone_error_rate"),
+        },
+    ),
+    _Section(
+        kind="sequential",
+        title="Stopping early",
+        rows="sequential",
+        columns={
+            **_WHAT,
+            "trials": _plain("trials"),
+            "false positives": _share("false_positive_rate"),
+            "95 % bound": _share("false_positive_bound"),
+            "power at +5 %": _share("power"),
+            "coverage": _share("coverage"),
+            "coverage at +5 %": _share("coverage_slower"),
+            "blocks": _mean("blocks"),
+            "blocks at +5 %": _mean("blocks_slower"),
+        },
+    ),
+)
+
+
+def _cells(section: _Section, table: ProofTable) -> list[list[str]]:
+    return [[cell(row) for cell in section.columns.values()] for row in getattr(table, section.rows)]
+
+
+def sections(table: ProofTable) -> list[tuple[str, list[str], list[list[str]]]]:
+    """All three tables: title, heads of the columns, rows."""
+    return [(section.title, list(section.columns), _cells(section, table)) for section in _SECTIONS]
 
 
 def show(table: ProofTable, console: Console) -> None:
     """All three tables and what they assume."""
-    for title, head, rows in (_main(table), _family(table), _sequential(table)):
-        grid = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-        for number, name in enumerate(head):
-            grid.add_column(name, justify="left" if number < 2 else "right")
-        for row in rows:
-            grid.add_row(*row)
+    for section in _SECTIONS:
+        grid = Table(title=section.title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        for name in section.columns:
+            grid.add_column(name, justify="left" if name in _WHAT else "right")
+        for cells in _cells(section, table):
+            grid.add_row(*cells)
         console.print(grid)
         console.print()
     console.print(ASSUMPTIONS)
@@ -127,23 +130,18 @@ def markdown(table: ProofTable) -> str:
         f"Generated by `steelyard prove --seed {table.seed} --markdown docs/reference/error-rates.md`.\n",
         f"{ASSUMPTIONS}\n",
     ]
-    for title, head, rows in (_main(table), _family(table), _sequential(table)):
-        parts.append(f"## {title}\n")
-        parts.append(f"| {' | '.join(head)} |")
-        parts.append(f"| --- | --- |{' ---: |' * (len(head) - 2)}")
-        parts.extend(f"| {' | '.join(row)} |" for row in rows)
+    for section in _SECTIONS:
+        parts.append(f"## {section.title}\n")
+        parts.append(f"| {' | '.join(section.columns)} |")
+        parts.append(f"|{''.join(' --- |' if name in _WHAT else ' ---: |' for name in section.columns)}")
+        parts.extend(f"| {' | '.join(cells)} |" for cells in _cells(section, table))
         parts.append("")
     return "\n".join(parts)
 
 
 def as_json(table: ProofTable) -> list[dict[str, Any]]:
     """One object a row; ``kind`` tells the three tables apart, a coverage that a rule lacks is null."""
-    kinds: tuple[tuple[str, Sequence[Any]], ...] = (
-        ("comparison", table.rows),
-        ("family", table.family),
-        ("sequential", table.sequential),
-    )
-    return [{"kind": kind, **_fields(row)} for kind, rows in kinds for row in rows]
+    return [{"kind": section.kind, **_fields(row)} for section in _SECTIONS for row in getattr(table, section.rows)]
 
 
 def _fields(row: Any) -> dict[str, Any]:
