@@ -6,19 +6,21 @@ BIN := $(VENV)/bin
 STEELYARD := $(BIN)/steelyard
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test check build golden fuzz docs clean
+.PHONY: help run test check build golden fuzz docs site figure clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # Probes and launcher are built and installed again when any of their sources is newer; Python code is used in place.
-NATIVE := $(shell find probes -type f) src/steelyard/measure/launch.c CMakeLists.txt
+NATIVE := $(shell find probes engines -type f -not -path '*/target/*' -not -path '*/build/*' -not -path '*/__pycache__/*') src/steelyard/measure/launch.c CMakeLists.txt
 $(VENV)/.built: pyproject.toml $(NATIVE)
 	@command -v cc >/dev/null || { echo "make: no C compiler found: install gcc or clang (Debian: apt-get install gcc)"; exit 69; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: \
 	install Python 3.11 or later with venv (Debian: apt-get install python3-venv)"; exit 69; }
 	$(BIN)/pip install --quiet --upgrade "pip>=23" scikit-build-core ninja cmake
 	$(BIN)/pip install --quiet --no-build-isolation --editable .
+	@$(BIN)/pip install --quiet --no-build-isolation --editable '.[mechanisms]' || echo "make: greenlet or uvloop cannot \
+	be installed for this Python; their probes are skipped"
 	@touch $@
 
 # What only tests and checks need.
@@ -28,16 +30,17 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.built
 
 build: $(VENV)/.built ## set up .venv, build the probes; then the command is .venv/bin/steelyard
 
-run: build ## weigh this machine: a first session of a few minutes, ending in tables and verdicts
-	$(STEELYARD) run --budget 3m
+run: build ## weigh this machine: a first session of a few minutes, ending in tables, verdicts and a report
+	$(STEELYARD) run --budget 4m
 	$(STEELYARD) claims --short
+	$(STEELYARD) report -o report.html
 
 test: $(VENV)/.dev ## the whole test suite
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev ## formats, types and lint: seconds
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
 	$(BIN)/mypy
 
 golden: $(VENV)/.dev ## accept what the golden tests got, after reading the differences that this prints
@@ -47,8 +50,16 @@ golden: $(VENV)/.dev ## accept what the golden tests got, after reading the diff
 fuzz: $(VENV)/.dev ## throw broken input at every decoder, for about a minute
 	$(BIN)/python -m pytest tests/fuzz --hypothesis-profile=fuzz
 
-docs: $(VENV)/.dev ## man page, reference of commands and table of probes, into build/docs
+docs: $(VENV)/.dev ## man page and reference, into build/docs
 	$(STEELYARD) docs build/docs
+
+site: $(VENV)/.dev ## the documentation as a site, into build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+figure: build ## the figure of the README, from the newest session or SESSION=FILE
+	@mkdir -p docs/figures
+	$(STEELYARD) report $(SESSION) -o build/report.html --figures build/figures
+	cp build/figures/prices-0.svg docs/figures/price-list.svg
 
 clean: ## remove what was built
 	rm -rf build $(VENV)

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -101,11 +102,15 @@ def tool(name: str) -> str:
     """Path of a program that tests need; skips where it is missing, but fails on a machine that is there to test."""
     found = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if found is None:
-        reason = f"{name} is not installed"
-        if os.environ.get("CI"):
-            pytest.fail(f"{reason}, and CI has to have it")
-        pytest.skip(reason)
-    return found
+        missing(f"{name} is not installed")
+    return str(found)
+
+
+def missing(reason: str) -> NoReturn:
+    """Something that a test needs is not there: skips, but fails on a machine that is there to test."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason}, and CI has to have it")
+    pytest.skip(reason)
 
 
 def compiled(source: Path, target: Path) -> Path:

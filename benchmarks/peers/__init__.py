@@ -17,6 +17,7 @@ class Peer:
     ``case`` is our case, ``metric`` its metric. ``command`` is the peer's command line, started on the CPUs of the
     case's placement; ``seconds`` reads the seconds of one operation from what it printed. ``same`` says in which way
     the operations are the same, and in which not. ``target`` is where our figure over the peer's should lie.
+    ``values``: how many values a run of ours has; one that warms up needs many.
     """
 
     name: str
@@ -26,3 +27,4 @@ class Peer:
     seconds: Callable[[str], float]
     same: str
     target: tuple[float, float] | None = None
+    values: int = 15

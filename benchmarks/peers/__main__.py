@@ -21,15 +21,14 @@ from rich.text import Text
 import benchmarks.peers
 from benchmarks.peers import Peer
 from steelyard.errors import SteelyardError
-from steelyard.judge.samples import run_number
+from steelyard.judge.samples import CaseRuns
 from steelyard.judge.stats.summary import median_interval
 from steelyard.measure import catalog, machine
 from steelyard.measure.runner import Outcome, ProcessRunner, Request, scratch_folder
-from steelyard.records import Case, Metric, Run, Transcript
+from steelyard.records import Case, Metric, PlannedCase, Run, Transcript
 from steelyard.units import format_quantity
 
 _TARGET_NS = 10_000_000
-_VALUES = 15
 _DEADLINE_S = 30.0
 
 
@@ -72,7 +71,9 @@ class Pairing:
             case=self._case.name, role="block", block=1, order=0, attempt=1, started=0.0, wall_s=0.0, status="ok",
             values=transcript.values,
         )  # fmt: skip
-        self.ours.append(run_number(run, lambda v: v.figure(self._metric), self._probe.descriptor.statistic))
+        planned = PlannedCase(case=self._case, operations=self._operations, values=self.peer.values, run_s=0.0)
+        runs = CaseRuns(planned=planned, descriptor=self._probe.descriptor, runs=(run,))
+        self.ours.append(float(runs.sample(self._metric)[0]))
 
     def _run(self, operations: int | None) -> Transcript:
         outcome: Outcome = self._runner.run(
@@ -80,7 +81,7 @@ class Pairing:
                 case=self._case,
                 program=self._probe.path,
                 descriptor=self._probe.descriptor,
-                values=_VALUES,
+                values=self.peer.values,
                 deadline_s=_DEADLINE_S,
                 operations=operations,
                 target_ns=None if operations else _TARGET_NS,
@@ -100,12 +101,13 @@ class Pairing:
 
 def _result(pairing: Pairing) -> dict[str, object]:
     ratios = np.array(pairing.ours) / np.array(pairing.theirs)
+    ratios = ratios[np.isfinite(ratios)]  # a run of ours that came to no steady state has no number
     interval = median_interval(ratios, 0.95)
     return {
         "peer": pairing.peer.name,
         "case": pairing.peer.case,
-        "rounds": len(pairing.ours),
-        "ours": float(np.median(pairing.ours)),
+        "rounds": len(ratios),
+        "ours": float(np.nanmedian(pairing.ours)),
         "theirs": float(np.median(pairing.theirs)),
         "ratio": float(np.median(ratios)),
         "low": interval.low,
@@ -151,7 +153,12 @@ def main() -> int:
         for _ in range(options.rounds):
             for pairing in generator.sample(measurable, len(measurable)):
                 pairing.round(generator)
-    results = [_result(pairing) for pairing in measurable]
+    results = [_result(pairing) for pairing in measurable if np.isfinite(pairing.ours).any()]
+    skipped += [
+        f"{pairing.peer.name}: no run of ours came to a steady state"
+        for pairing in measurable
+        if not np.isfinite(pairing.ours).any()
+    ]
     if options.json:
         print(json.dumps({"results": results, "skipped": skipped}, indent=2))
     else:

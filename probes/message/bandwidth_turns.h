@@ -65,15 +65,19 @@ static inline void turns_await(struct turns *own, const struct turns *other, uin
     own->seen = __atomic_load_n(&other->count, __ATOMIC_ACQUIRE);
 }
 
-/* Count one more, and wake the other side if that is what it sleeps for. */
-static inline void turns_pass(struct turns *own, struct turns *other, const struct turns_rule *rule)
+/* Count up to `count`, and wake the other side if that is what it sleeps for. */
+static inline void turns_pass_to(struct turns *own, struct turns *other, uint64_t count, const struct turns_rule *rule)
 {
-    uint64_t count = own->count + 1;
     __atomic_store_n(&own->count, count, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&other->sleeps, __ATOMIC_SEQ_CST) && count >= other->until) {
         __atomic_store_n(&other->sleeps, 0, __ATOMIC_RELAXED);
         futex_wake(&other->sleeps, 1, rule->scope);
     }
+}
+
+static inline void turns_pass(struct turns *own, struct turns *other, const struct turns_rule *rule)
+{
+    turns_pass_to(own, other, own->count + 1, rule);
 }
 
 static struct turns_rule turns_rule_of(const struct probe_run *run)

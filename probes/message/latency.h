@@ -361,14 +361,14 @@ static void latency_teardown(struct probe_run *run)
 {
     struct exchange *exchange = run->state;
     if (exchange->timing_s > TIMING_SHARE * exchange->round_trip_s)
-        probe_caveat("timing one message costs up to %.0f ns, more than %.0f %% of a round trip: mean and quantiles hold "
-                     "it, round_trip at most %.0f %%", exchange->timing_s * 1e9, TIMING_SHARE * 100,
+        probe_caveat("mean, median, p99 and p99_9: timing one message costs up to %.0f ns, more than %.0f %% of a round "
+                     "trip; these hold it, round_trip at most %.0f %%", exchange->timing_s * 1e9, TIMING_SHARE * 100,
                      TIMING_BUDGET * 100);
     if (exchange->step_s > TIMING_SHARE * exchange->round_trip_s)
-        probe_caveat("the clock for single messages has steps of at least %.0f ns, more than %.0f %% of a round trip: "
-                     "quantiles are no finer", exchange->step_s * 1e9, TIMING_SHARE * 100);
+        probe_caveat("median, p99 and p99_9: the clock for single messages has steps of at least %.0f ns, more than "
+                     "%.0f %% of a round trip, and these are no finer", exchange->step_s * 1e9, TIMING_SHARE * 100);
     if (exchange->tails->count < ENOUGH_FOR_P99_9)
-        probe_caveat("too few messages for %s: a longer --target or more --values would give it",
+        probe_caveat("%s: too few messages; a longer --target or more --values would give it",
                      exchange->tails->count < ENOUGH_FOR_P99 ? "p99 and p99_9" : "p99_9");
     signal(SIGCHLD, SIG_DFL);
     __atomic_store_n(&exchange->talk->request, REQUEST_STOP, __ATOMIC_RELEASE);

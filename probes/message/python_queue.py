@@ -15,7 +15,7 @@ import threading
 
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python")
 
-from probe import Choice, main, Metric, Probe  # noqa: E402
+from probe import Choice, Metric, Probe, main  # noqa: E402
 
 
 def answer(there, back):
@@ -46,7 +46,9 @@ class PythonQueue(Probe):
         Metric("switches_per_operation", "1", "neither", "switches", "operations",
                "how often a thread was switched away from in a round trip"),
     )  # fmt: skip
-    parameters = (Choice("type", "queue.Queue or queue.SimpleQueue", ("Queue", "SimpleQueue"), ("Queue", "SimpleQueue")),)
+    parameters = (
+        Choice("type", "queue.Queue or queue.SimpleQueue", ("Queue", "SimpleQueue"), ("Queue", "SimpleQueue")),
+    )
 
     def setup(self):
         kind = getattr(queue, self.given["type"])

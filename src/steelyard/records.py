@@ -56,7 +56,10 @@ class Parameter(Record, frozen=True, kw_only=True):
 
 
 class Descriptor(Record, frozen=True, kw_only=True):
-    """What a probe says about itself (``--describe``)."""
+    """What a probe says about itself (``--describe``).
+
+    ``warms_up``: it compiles itself while it runs, so that the values of a run are a time series.
+    """
 
     protocol: int
     probe: str
@@ -69,6 +72,7 @@ class Descriptor(Record, frozen=True, kw_only=True):
     metrics: tuple[Metric, ...]
     parameters: tuple[Parameter, ...] = ()
     baseline: str | None = None
+    warms_up: bool = False
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, if the probe has it."""
@@ -240,6 +244,7 @@ class ForeignSample(Record, frozen=True, kw_only=True):
     """A benchmark of another tool's file: one number a run, in base units.
 
     ``processes_known``: a run is a process; else the numbers are repetitions inside one process.
+    ``values``: those that the number of each run stands for, by ``statistic``; empty where the file keeps none.
     """
 
     name: str
@@ -247,15 +252,28 @@ class ForeignSample(Record, frozen=True, kw_only=True):
     better: Better
     runs: tuple[float, ...]
     processes_known: bool
+    values: tuple[tuple[float, ...], ...] = ()
+    statistic: Statistic = "median"
 
 
 class ForeignFile(Record, frozen=True, kw_only=True):
-    """What a file of another tool holds."""
+    """What a file of another tool holds. ``facts`` are of the machine, by the names that `Machine` has for them."""
 
     path: str
     tool: str
     samples: tuple[ForeignSample, ...]
     caveats: tuple[str, ...] = ()
+    facts: dict[str, str] = {}
+    started: str | None = None
+
+
+class Imported(Record, frozen=True, kw_only=True):
+    """Where an imported session comes from. Its runs were in no blocks, and its machine is what the file says of it."""
+
+    tool: str
+    path: str
+    sha256: str
+    processes_known: bool
 
 
 # --- lines of a session file -----------------------------------------------------------------------------------------
@@ -279,6 +297,7 @@ class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type")
     target_ns: int
     values: int
     variants: tuple[Variant, ...] = ()
+    imported: Imported | None = None
 
 
 class Skip(Record, frozen=True, kw_only=True, tag="skip", tag_field="type"):
@@ -369,3 +388,35 @@ class Session(Record, frozen=True, kw_only=True):
     runs: tuple[Run, ...]
     resumed: tuple[Resumed, ...]
     end: End | None
+
+
+# --- the live machine ------------------------------------------------------------------------------------------------
+
+
+class Observation(Record, frozen=True, kw_only=True):
+    """What a machine did for a while, the observer and its own doings left out.
+
+    ``lengths[n]`` is the number of samples at which n tasks ran or were ready. ``switches`` is what all CPUs counted,
+    those from and to idle included; ``voluntary`` and ``involuntary`` are of tasks that were there at the end or belong
+    to the command, so the two make up less than all. Seconds of ``run_delay_s`` (ready and not running) are summed over
+    tasks; ``pressure_s`` is time in which anybody at all waited for a CPU. None is what this kernel does not keep.
+    """
+
+    started: str
+    machine_key: str
+    cpus: int
+    seconds: float
+    every_s: float
+    lengths: tuple[int, ...]
+    switches: int
+    forks: int
+    voluntary: int
+    involuntary: int
+    tasks: int
+    run_delay_s: float | None
+    pressure_s: float | None
+    own_cpu_s: float
+    own_switches: int
+    skips: tuple[Skip, ...] = ()
+    command: tuple[str, ...] = ()
+    command_status: int | None = None

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from steelyard.errors import InstallationError, ProtocolError, SessionFileError, UsageError
+from steelyard.errors import InstallationError, ProtocolError, SelectionError, SessionFileError, UsageError
 from steelyard.judge.findings import judge
+from steelyard.keep import imported
 from steelyard.keep import session as sessions
 from steelyard.measure import protocol
 from steelyard.records import CasePattern
@@ -84,6 +85,44 @@ def test_what_looks_like_a_foreign_file_is_read_or_refused(key, inner, context):
     data = {key: inner, "version": "1.0", **({"context": {}} if context else {})}
     with contextlib.suppress(SessionFileError):
         formats.read(msgspec.json.encode(data), "file")
+
+
+FOREIGN = (
+    {
+        "version": "1.0",
+        "metadata": {"unit": "second", "date": "2020-01-02 03:04:05"},
+        "benchmarks": [{"metadata": {"name": "x"}, "runs": [{"values": [1.5, 2.5]}, {"values": [0.5]}]}],
+    },
+    {
+        "context": {"num_cpus": 2, "date": "2020-01-02T03:04:05+00:00"},
+        "benchmarks": [{"name": "x/8", "run_type": "iteration", "real_time": 3.5, "time_unit": "ns"}],
+    },
+    {"results": [{"command": "x/y[a=1]@same", "times": [1.5, 2.5]}]},
+    {"results": [{"command": "x", "measurements": [{"time_wall_clock": {"value": 1.5, "unit": "second"}}]}]},
+)
+
+
+@given(st.sampled_from(FOREIGN).map(msgspec.json.encode).flatmap(broken))
+@example(msgspec.json.encode(FOREIGN[0]))
+@example(msgspec.json.encode(FOREIGN[1]))
+@example(msgspec.json.encode(FOREIGN[2]))
+@example(msgspec.json.encode(FOREIGN[3]))
+def test_a_broken_foreign_file_is_imported_judged_and_exported_or_refused(contents):
+    try:
+        header, lines = imported.lines(formats.read(contents, "file"), contents, "2020-01-02T03:04:05+00:00", {})
+    except SessionFileError:
+        return
+    session = sessions.decode(b"".join(msgspec.json.encode(line) + b"\n" for line in (header, *lines)), "file")
+    assert judge(session).void is None
+    for name in ("pyperf", "hyperfine", "openmetrics", "benchstat", "junit", "csv"):
+        with contextlib.suppress(SelectionError):
+            assert formats.export(session, name).contents
+
+
+@given(name=st.text(min_size=1, max_size=30), tool=st.sampled_from(["pyperf", "hyperfine", "google/benchmark"]))
+@example(name="call/direct[a=1]@same~x", tool="pyperf")
+def test_any_name_is_a_case_that_keeps_its_name(name, tool):
+    assert name in imported.case_of(name, tool).name
 
 
 @given(st.text(max_size=60))

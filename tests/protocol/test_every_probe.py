@@ -36,7 +36,7 @@ def started(name: str, *arguments: str, folder, run_id: str = "none", **more) ->
     """Start a probe in a session of its own; nobody inherits its orphans but init."""
     environment = {**os.environ, "STEELYARD_RUN_ID": run_id, "TMPDIR": str(folder)}
     return subprocess.Popen(
-        [PROBES[name], *arguments],
+        [*catalog.command(PROBES[name]), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -208,7 +208,7 @@ def test_when_it_is_killed_the_launcher_sweeps_what_has_the_name_of_the_run(name
     scratch = tmp_path / "scratch"
     command = [
         *(catalog.native_folder() / "launch", "--run-id", run_id, "--scratch", scratch, "--report", str(write_end)),
-        *("--", PROBES[name], *endless(cases_of(described(name))[0])),
+        *("--", *catalog.command(PROBES[name]), *endless(cases_of(described(name))[0])),
     ]
     environment = {**os.environ, "STEELYARD_RUN_ID": run_id}
     launcher = subprocess.Popen(

@@ -22,3 +22,7 @@ foreach(SOURCE IN LISTS SOURCES)
   target_link_libraries(${TARGET} PRIVATE Threads::Threads)
   install(TARGETS ${TARGET} RUNTIME DESTINATION ${STEELYARD_NATIVE}/probes/${QUESTION})
 endforeach()
+
+# For probes of a user's own: `steelyard new` copies them.
+file(GLOB SUPPORT CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.c ${CMAKE_CURRENT_LIST_DIR}/*.h)
+install(FILES ${SUPPORT} DESTINATION ${STEELYARD_NATIVE}/probes/support/c)

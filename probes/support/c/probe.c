@@ -26,6 +26,9 @@
 #ifndef PROBE_FLAGS
 #define PROBE_FLAGS "unknown"
 #endif
+#ifndef PROBE_COMPILER /* set where the probe is not compiled by the compiler of this file */
+#define PROBE_COMPILER "gcc-compatible " __VERSION__
+#endif
 
 #define SELFTEST_OPERATIONS 23 /* a prime, so that rounding to a batch size shows */
 #define DEFAULT_TARGET_NS 10000000
@@ -373,7 +376,7 @@ static void print_meta(const struct probe_run *run, uint64_t operations, uint64_
     for (int i = 0; i < run->cpus; i++)
         printf("%s%d", i ? "," : "", run->cpu[i]);
     printf("],\"operations\":%" PRIu64, operations);
-    print_pair(",", "compiler", "gcc-compatible " __VERSION__);
+    print_pair(",", "compiler", PROBE_COMPILER);
     print_pair(",", "flags", PROBE_FLAGS);
     print_pair(",", "clock", "CLOCK_MONOTONIC");
     printf(",\"search_ns\":%" PRIu64 "}\n", search_ns);

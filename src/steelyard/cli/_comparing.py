@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from steelyard.cli._session import Lab, Settings
+from steelyard.cli._session import Lab, Settings, interpreter
 from steelyard.errors import SessionFileError, UsageError
 from steelyard.judge import comparisons
 from steelyard.judge.comparisons import Comparisons
 from steelyard.keep import session as sessions
-from steelyard.measure import plan
+from steelyard.measure import catalog, plan
 from steelyard.records import Case, ForeignFile, Session, Variant
 from steelyard.show import formats
 
@@ -75,13 +74,16 @@ def _probe_dir(_: str, value: str) -> Variant:
 
 
 def _python(_: str, value: str) -> Variant:
-    program = shutil.which(value)
-    if program is None:
-        raise UsageError(f"--vary python: {value} is not found; name an installed interpreter or its path")
-    return Variant(label=Path(value).name, python=program)
+    return interpreter(value, "--vary python")
 
 
 _KINDS: dict[str, Callable[[str, str], Variant]] = {"env": _environment, "probe-dir": _probe_dir, "python": _python}
+
+
+def varied_folders(text: str) -> list[Path]:
+    """The folders of probes that ``--vary`` names, if that is what it varies."""
+    kind, _, listed = text.partition(":")
+    return [Path(folder) for folder in listed.split(",") if Path(folder).is_dir()] if kind == "probe-dir" else []
 
 
 def vary(text: str, selectors: Sequence[str], lab: Lab) -> tuple[list[Case], list[Variant], list[tuple[str, str, str]]]:
@@ -99,11 +101,14 @@ def vary(text: str, selectors: Sequence[str], lab: Lab) -> tuple[list[Case], lis
     variants = [_KINDS[kind](name, value) for value in values]
     if variants[0].label == variants[1].label:  # the same thing twice is an A/A comparison
         variants = [msgspec.structs.replace(v, label=f"{v.label} ({n})") for v, n in zip(variants, "ab", strict=True)]
+    if kind == "probe-dir" and not selectors:
+        there = [catalog.find_programs([Path(folder)]).keys() for folder in values]
+        selectors = sorted(there[0] & there[1])
+        if not selectors:
+            raise UsageError(f"{' and '.join(values)} have no probe in common: each should hold <question>/<way>")
     chosen = lab.select(selectors, [], [])
     if kind == "python":
-        chosen = [case for case in chosen if lab.found.probes[case.probe].path.suffix == ".py"]
-        if not chosen:
-            raise UsageError("--vary python: no selected probe is written in Python")
+        chosen = lab.in_python(chosen, "--vary python")
     cases, pairs = [], []
     for case in chosen:
         both = [msgspec.structs.replace(case, variant=variant.label) for variant in variants]

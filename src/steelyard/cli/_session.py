@@ -30,6 +30,8 @@ DEFAULT_BLOCKS = 10
 _TARGET = "10ms"
 _QUICK_TARGET = "4ms"
 _VALUES = 10
+#: What `--param` takes for a parameter of every probe in Python: the interpreters that run it.
+PYTHON = "python"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +76,25 @@ def parse_params(texts: Sequence[str]) -> dict[str, list[str]]:
     return parsed
 
 
-class Lab:
-    """The machine at hand, its probes and where they lie; measures sessions and keeps them."""
+def interpreter(name: str, option: str) -> Variant:
+    """The variant that runs probes by the Python interpreter of this name or path; ``option`` is what named it."""
+    try:
+        found = catalog.find_interpreter(name)
+    except SelectionError as error:
+        raise UsageError(f"{option}: {error}") from error
+    # Paths often end alike, in "python"; their versions tell them apart.
+    return Variant(label=f"python{found.version}" if os.sep in name else name, python=found.path)
 
-    def __init__(self) -> None:
+
+class Lab:
+    """The machine at hand, its probes and where they lie; measures sessions and keeps them.
+
+    ``folders`` hold further probes, which hide others of the same name.
+    """
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
         self.host = machine.survey()
-        self.found = catalog.load(catalog.probe_folders())
+        self.found = catalog.load([*folders, *catalog.probe_folders()])
         self._words = Console(stderr=True, highlight=False)
 
     def select(
@@ -87,6 +102,33 @@ class Lab:
     ) -> list[Case]:
         """The cases that a command line stands for."""
         return catalog.select(self.found, selectors, parse_params(params), placements, brief=brief)
+
+    def select_variants(
+        self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str], *, brief: bool = False
+    ) -> tuple[list[Case], list[Variant]]:
+        """The same where ``python`` among the parameters names interpreters: a variant each of the cases in Python."""
+        given = parse_params(params)
+        variants = [interpreter(name, "--param python") for name in given.pop(PYTHON, ())]
+        chosen = catalog.select(self.found, selectors, given, placements, brief=brief)
+        if not variants:
+            return chosen, []
+        labels = [variant.label for variant in variants]
+        if len(set(labels)) < len(labels):
+            raise UsageError(f"--param python names two interpreters alike: {', '.join(labels)}")
+        in_python = set(self.in_python(chosen, "--param python"))
+        ways = {case: variants if case in in_python else [None] for case in chosen}
+        return [
+            case if variant is None else msgspec.structs.replace(case, variant=variant.label)
+            for case in chosen
+            for variant in ways[case]
+        ], variants
+
+    def in_python(self, cases: Sequence[Case], option: str) -> list[Case]:
+        """Those whose probe an interpreter runs; raises UsageError if ``option`` names one for nothing."""
+        found = [case for case in cases if self.found.probes[case.probe].path.suffix == catalog.PYTHON]
+        if not found:
+            raise UsageError(f"{option}: no selected probe is written in Python")
+        return found
 
     def header(self, selection: Sequence[Case], settings: Settings, variants: Sequence[Variant] = ()) -> Header:
         """The header of a new session."""

@@ -11,7 +11,16 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from steelyard.cli import _output as output
-from steelyard.cli._comparing import compare_files, labels, measure_pairs, parse_margin, probe_folders, read_side, vary
+from steelyard.cli._comparing import (
+    compare_files,
+    labels,
+    measure_pairs,
+    parse_margin,
+    probe_folders,
+    read_side,
+    varied_folders,
+    vary,
+)
 from steelyard.cli._session import Lab, Settings
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.judge import comparisons
@@ -100,7 +109,7 @@ def _exit_code(found: Comparisons, undecided: str) -> int:
 
 def _measure(folders: str, selectors: tuple[str, ...], settings: Settings, margin: float) -> Comparisons:
     """Both folders now; what looks worse once more, in a session of its own."""
-    lab = Lab()
+    lab = Lab(varied_folders(folders))
     cases, variants, pairs = vary(folders, selectors, lab)
     sides = labels(folders)
     _, first = measure_pairs(lab, cases, variants, pairs, sides, settings, margin, None)

@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.cli._comparing import compare_files, labels, measure_pairs, parse_margin, vary
+from steelyard.cli._comparing import compare_files, labels, measure_pairs, parse_margin, varied_folders, vary
 from steelyard.cli._session import Lab, Settings
 from steelyard.errors import SelectionError, UsageError
 from steelyard.judge import comparisons
@@ -74,7 +74,7 @@ def command(
             blocks=blocks, budget=budget, quick=quick, seed=seed, target=target, values=values, deadline=deadline
         )
         settings.check()
-        lab = Lab()
+        lab = Lab(varied_folders(vary_))
         cases, variants, pairs = vary(vary_, sides, lab)
         _, found = measure_pairs(lab, cases, variants, pairs, labels(vary_), settings, share, output_file)
     elif len(sides) != 2:

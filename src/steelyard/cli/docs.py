@@ -8,17 +8,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from steelyard.errors import InstallationError
+from steelyard.judge import claims, published
 from steelyard.measure import catalog
-from steelyard.show import reference
+from steelyard.show import formats, reference
 
 
 def command(folder: Path) -> None:
-    """Write the man page, the page of all commands and the table of all probes.
+    """Write the man page and the reference: commands, probes, claims, published figures, the session file.
 
     Parameters
     ----------
     folder
-        Where to: ``steelyard.1``, ``commands.md`` and ``probes.md`` are written there.
+        Where to: ``steelyard.1`` and a Markdown page for each part of the reference are written there.
     """
     if find_spec("docutils") is None:
         raise InstallationError("the man page is made by docutils, which is not installed: pip install docutils")
@@ -32,7 +33,14 @@ def command(folder: Path) -> None:
     manual = reference.manual(app.generate_docs(output_format="rst", recursive=True))
     roff: bytes = publish_string(manual, writer="manpage", settings_overrides={"report_level": 4})
     (folder / "steelyard.1").write_bytes(roff)
-    (folder / "commands.md").write_text(app.generate_docs(output_format="markdown", recursive=True))
-    descriptors = [probe.descriptor for probe in found.probes.values()]
-    (folder / "probes.md").write_text(reference.probes(descriptors, found.skips))
-    sys.stdout.write(f"wrote steelyard.1, commands.md and probes.md to {folder}\n")
+    pages = {
+        "commands": app.generate_docs(output_format="markdown", recursive=True),
+        "probes": reference.probes([probe.descriptor for probe in found.probes.values()], found.skips),
+        "claims": reference.claims(claims.library()),
+        "published": reference.published(published.library()),
+        "session-file": reference.session_file(),
+        "formats": formats.page(),
+    }
+    for name, text in pages.items():
+        (folder / f"{name}.md").write_text(text)
+    sys.stdout.write(f"wrote steelyard.1, {', '.join(f'{name}.md' for name in pages)} to {folder}\n")

@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.judge import proving
+from steelyard.judge import error_rates, proving
 from steelyard.show import proof
 
 
@@ -18,6 +18,7 @@ def command(
     seed: int = 1,
     quick: Annotated[bool, Parameter(negative="")] = False,
     markdown: Path | None = None,
+    data: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Measure, on seeded synthetic noise, the error rates of our rules beside the rules that other tools ship.
@@ -30,12 +31,16 @@ def command(
         Fewer trials: under 20 s.
     markdown
         Write the page of the documentation here.
+    data
+        Write the table here as `steelyard report` ships it.
     json
         Print one object a row.
     """
     table = proving.prove_quickly(seed) if quick else proving.prove(seed)
     if markdown is not None:
         markdown.write_text(proof.markdown(table))
+    if data is not None:
+        data.write_bytes(error_rates.write(table))
     if json:
         output.print_json(proof.as_json(table))
     else:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
@@ -41,7 +42,8 @@ def command(
         ``switch/yield[contexts=2]@same``. When left out: every mechanism, with a few points of its long sweeps
         (``'*'`` for all points).
     param
-        Override a sweep: ``contexts=1,2,4``. May be repeated.
+        Override a sweep: ``contexts=1,2,4``. For probes in Python ``python=python3.11,python3.13`` names the
+        interpreters to run them by. May be repeated.
     placement
         Only these placements: same, cross, free. May be repeated.
     blocks
@@ -79,8 +81,10 @@ def command(
         finished = lab.measure(before.header, resume, deadline=deadline, before=before)
     else:
         lab = Lab()
-        header = lab.header(lab.select(selectors, param or [], placement or [], brief=brief or not selectors), settings)
-        finished = lab.measure(header, output_file, deadline=deadline)
+        brief = brief or not selectors
+        cases, variants = lab.select_variants(selectors, param or [], placement or [], brief=brief)
+        groups = {case.name: msgspec.structs.replace(case, variant=None).name for case in cases if case.variant}
+        finished = lab.measure(lab.header(cases, settings, variants), output_file, deadline=deadline, groups=groups)
     _present(finished, json=json)
 
 

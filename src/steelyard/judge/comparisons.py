@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from steelyard.judge.controls import controls, void_reason
+from steelyard.judge.imported import as_file, with_only
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, run_number
 from steelyard.judge.stats import stopping
 from steelyard.judge.stats.checks import matched
@@ -175,6 +177,11 @@ def compare_cases(
     alpha: float = 1 - CONFIDENCE,
 ) -> Comparisons:
     """Cases of one session by blocks. ``pairs``: what to call the pair, and the two names of cases."""
+    if session.header.imported is not None:  # its runs were in no blocks: nothing pairs them
+        first, second = (with_only(as_file(session), {pair[side]: pair[0] for pair in pairs}) for side in (1, 2))
+        return msgspec.structs.replace(
+            compare_files(first, second, margin=margin, alpha=alpha), a=labels[0], b=labels[1]
+        )
     by_name = {runs.planned.case.name: runs for runs in case_runs(session)}
     block_s = sum(runs.planned.run_s for runs in by_name.values())
     made, left_out = [], []
@@ -222,8 +229,19 @@ def _sentinel(session: Session, by_name: dict[str, CaseRuns]) -> FloatArray:
 
 
 def compare_sessions(a: Session, b: Session, *, margin: float, alpha: float = 1 - CONFIDENCE) -> Comparisons:
-    """The cases that two sessions share, with the sentinel as covariate."""
+    """The cases that two sessions share, with the sentinel as covariate.
+
+    An imported session has none: it, and what it is compared with, counts as a file of another tool.
+    """
     sides = [{runs.planned.case.name: runs for runs in case_runs(session)} for session in (a, b)]
+    voids = [
+        f"{session.path}: {reason}"
+        for session, side in zip((a, b), sides, strict=True)
+        if (reason := void_reason(controls(session, side)))
+    ]
+    if a.header.imported or b.header.imported:
+        found = compare_files(as_file(a), as_file(b), margin=margin, alpha=alpha)
+        return msgspec.structs.replace(found, void="; ".join(voids) or None)
     sentinels = [_sentinel(session, side) for session, side in zip((a, b), sides, strict=True)]
     caveats = []
     if not sentinels[0].size or not sentinels[1].size:
@@ -246,11 +264,6 @@ def compare_sessions(a: Session, b: Session, *, margin: float, alpha: float = 1 
         for session, side in zip((a, b), sides, strict=True)
         for name, runs in side.items()
         if name not in shared and not runs.planned.control
-    ]
-    voids = [
-        f"{session.path}: {reason}"
-        for session, side in zip((a, b), sides, strict=True)
-        if (reason := void_reason(controls(session, side)))
     ]
     return Comparisons(
         kind="sessions",

@@ -28,7 +28,7 @@ _BLOCKS_TO_FIND = 20
 _VOID_DRIFT = 1.5
 _DOUBTFUL_DRIFT = 1.1
 
-State = Literal["passed", "failed", "too few blocks"]
+State = Literal["passed", "failed", "too few blocks to tell"]
 
 
 class Control(Record, frozen=True, kw_only=True):
@@ -57,12 +57,19 @@ def _percent(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.1f} %"
 
 
+def _blocks(n: int) -> str:
+    return f"{n} block" if n == 1 else f"{n} blocks"
+
+
 def _identical(by_name: Mapping[str, CaseRuns]) -> Control | None:
     compared = _compare(by_name, _null(0, 0), _null(0, 1), _CONFIDENCE, _MARGIN)
     if compared is None:
         return None
+    said = f"two copies of one program differ by {_percent(compared.ratio)} over {_blocks(compared.n)}"
+    if not np.isfinite(compared.high):
+        # Without an interval at this confidence the control cannot fail, so it has not passed either.
+        return Control(name="identical copies", state="too few blocks to tell", said=said)
     state: State = "failed" if compared.verdict is Verdict.DIFFERENT else "passed"
-    said = f"two copies of one program differ by {_percent(compared.ratio)} over {compared.n} blocks"
     return Control(name="identical copies", state=state, said=said)
 
 
@@ -74,10 +81,10 @@ def _planted(by_name: Mapping[str, CaseRuns]) -> Control | None:
         return None
     found = usual.low > 1.0
     elsewhere = strict.low > PLANTED * (1 + _MARGIN) or strict.high < PLANTED / (1 + _MARGIN)
-    said = f"planted +5.0 %, measured {_percent(usual.ratio)} over {usual.n} blocks"
+    said = f"planted +5.0 %, measured {_percent(usual.ratio)} over {_blocks(usual.n)}"
     if elsewhere or (not found and usual.n >= _BLOCKS_TO_FIND):
         return Control(name="planted difference", state="failed", said=said)
-    return Control(name="planted difference", state="passed" if found else "too few blocks", said=said)
+    return Control(name="planted difference", state="passed" if found else "too few blocks to tell", said=said)
 
 
 def _sentinel(session: Session, by_name: Mapping[str, CaseRuns]) -> Control | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,11 @@ class Column:
     def case(self) -> str:
         """The name of its case."""
         return self.runs.planned.case.name
+
+    def is_doubted_by(self, caveat: str) -> bool:
+        """Whether a caveat of the probe concerns this figure: all do that do not name other metrics before a colon."""
+        named = set(re.split(r", | and ", caveat.partition(": ")[0]))
+        return self.metric.name in named or not named <= {metric.name for metric in self.runs.descriptor.metrics}
 
 
 class Measured:
@@ -88,6 +94,10 @@ class Measured:
         found = [runs for runs in self._cases if operand.pattern.matches(runs.planned.case)]
         if not found:
             raise self._absence(operand)
+        if imported := self._session.header.imported:
+            raise NoAnswer(
+                Verdict.NOT_COMPARABLE, f"imported from {imported.tool}: its cases were not measured in common blocks"
+            )
         return found
 
     def _absence(self, operand: Operand) -> NoAnswer:

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from steelyard.judge import published
+from steelyard.judge import published, tables
 from steelyard.judge.controls import Control, controls, void_reason
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, runs_of
-from steelyard.judge.stats.modes import find_modes
+from steelyard.judge.stats.modes import LEAST_RATIO, find_modes
 from steelyard.judge.stats.summary import subtract_overhead, summarise
 from steelyard.records import Better, Disturbance, Metric, Record, Scalar, Session, Skip, Value
 
@@ -30,10 +31,11 @@ class Net(Record, frozen=True, kw_only=True):
 
 
 class Mode(Record, frozen=True, kw_only=True):
-    """One of two values around which a sample gathers."""
+    """One of two groups that the runs fall into; ``where`` their parties were, if that is what tells them apart."""
 
     median: float
     share: float
+    where: Literal["one CPU", "several CPUs"] | None = None
 
 
 class Figure(Record, frozen=True, kw_only=True):
@@ -70,6 +72,12 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     system_s: float | None
     switches: float | None
     caveats: tuple[str, ...]
+
+    @property
+    def where(self) -> str:
+        """Placement and variant, as at the end of the case's name."""
+        variant = self.case.partition("~")[2]
+        return f"@{self.placement}~{variant}" if variant else f"@{self.placement}"
 
 
 class Point(Record, frozen=True, kw_only=True):
@@ -135,6 +143,7 @@ class Findings(Record, frozen=True, kw_only=True):
     disturbances: tuple[Disturbance, ...]
     runs: int
     disturbed_runs: int
+    tables: tuple[tables.StudyTable, ...] = ()
 
 
 def _finite(value: float) -> float | None:
@@ -161,7 +170,7 @@ def _figure(runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | N
         p25=summary.p25,
         p99=summary.p99,
         net=_net(sample, *overhead) if overhead else None,
-        modes=_modes(there, metric),
+        modes=_modes_by_cpus(runs, sample, metric) or _modes(there, metric),
         published=published.beside(runs.planned.case, metric.name, runs.descriptor.metrics[0].name),
     )
 
@@ -172,6 +181,29 @@ def _modes(sample: FloatArray, metric: Metric) -> tuple[Mode, ...]:
         return ()
     found = find_modes(sample)
     return () if found is None else tuple(Mode(median=mode.median, share=mode.share) for mode in found)
+
+
+def _several_cpus(runs: CaseRuns) -> FloatArray:
+    """Of each run, whether its parties were on several CPUs (1) or shared one (0); NaN if its probe does not say."""
+    cpus = runs.numbers(lambda value: value.quantity("cpus"))
+    return np.where(np.isfinite(cpus), cpus > 1, np.nan)
+
+
+def _modes_by_cpus(runs: CaseRuns, sample: FloatArray, metric: Metric) -> tuple[Mode, ...]:
+    """Both modes of runs that nobody pinned, the cheaper first, where the runs say which of them had one CPU."""
+    if metric.unit == "1":
+        return ()
+    several = _several_cpus(runs)
+    there = np.isfinite(sample) & np.isfinite(several)
+    one, more = sample[there & (several == 0)], sample[there & (several == 1)]
+    if one.size == 0 or more.size == 0:
+        return ()
+    modes = (
+        Mode(median=float(np.median(one)), share=one.size / there.sum(), where="one CPU"),
+        Mode(median=float(np.median(more)), share=more.size / there.sum(), where="several CPUs"),
+    )
+    lower, upper = sorted(modes, key=lambda mode: mode.median)
+    return (lower, upper) if upper.median >= LEAST_RATIO * lower.median else ()
 
 
 def _net(sample: FloatArray, baseline: str, overhead: FloatArray) -> Net | None:
@@ -208,11 +240,42 @@ def _switches(runs: CaseRuns) -> float | None:
     return float(np.nanmedian(numbers)) if np.isfinite(numbers).any() else None
 
 
+def _unpinned(several: FloatArray) -> str:
+    known = several[np.isfinite(several)]
+    if known.size == 0:
+        return "unpinned: a mixture of one CPU and several"
+    if not known.any():
+        return "unpinned, and yet on one CPU in all runs"
+    return f"unpinned: a mixture of one CPU and several; {known.sum():.0f} of {known.size} runs were on several"
+
+
+def _warm_up(runs: CaseRuns) -> str | None:
+    """In which ways the runs of a probe that warms up came to rest, in a sentence; None for other probes."""
+    shapes = Counter(found.shape for run in runs.counted if (found := runs.warm_up(run)))
+    if not shapes:
+        return None
+    said = ", ".join(f"{count} {shape}" for shape, count in shapes.most_common())
+    lost = shapes["no steady state"]
+    without = f"; {'one' if lost == 1 else lost} without a steady state {'has' if lost == 1 else 'have'} no number"
+    return f"shape of its {len(runs.counted)} runs: {said}{without if lost else ''}"
+
+
+def _unsteady(runs: CaseRuns) -> Skip:
+    """Why a case that was measured has no number."""
+    shape = _warm_up(runs)
+    reason = f"no number, as most runs came to no steady state ({shape}): give longer ones (--values, --target)"
+    return Skip(subject=runs.planned.case.name, reason=reason)
+
+
 def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[str, ...]:
     said = list(dict.fromkeys(caveat for run in runs.counted for caveat in run.caveats))
     everything = runs_of(runs.planned.case.name, session.runs)
+    if runs.planned.case.placement == "free" and session.header.imported is None:
+        said.append(_unpinned(_several_cpus(runs)))
+    if shape := _warm_up(runs):
+        said.append(shape)
     if main.low is None:
-        said.append(f"{main.n} runs: at least 6 are needed for an interval at 95 %")
+        said.append(f"{main.n} {'run' if main.n == 1 else 'runs'}: at least 6 are needed for an interval at 95 %")
     if main.net is not None and main.net.high is not None and main.net.high < 0:
         said.append(f"its overhead {main.net.baseline} measures larger than itself: do not subtract it here")
     disturbed = sum(bool(run.disturbed) for run in runs.counted)
@@ -259,7 +322,7 @@ def _curves(session: Session, cases: Sequence[CaseFinding]) -> tuple[Curve, ...]
         for parameter in session.header.probes[case.probe].descriptor.parameters:
             if parameter.type == "integer":
                 rest = [f"{key}={value}" for key, value in case.parameters.items() if key != parameter.name]
-                groups[case.probe, parameter.name, " ".join([*rest, f"@{case.placement}"])].append(case)
+                groups[case.probe, parameter.name, " ".join([*rest, case.where])].append(case)
     return tuple(
         Curve(
             probe=probe,
@@ -291,13 +354,20 @@ def _matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matrix, .
             families[family].append(case)
     groups: dict[tuple[str, str, str, str], list[tuple[str, int, CaseFinding]]] = defaultdict(list)
     for family, members in families.items():
-        # A parameter that only some ways have (SEM_UNDO, say) belongs to the way, not to what all have in common.
+        # A parameter that only some ways have (SEM_UNDO, say) belongs to the way, not to what all have in common, and
+        # need not be said where it has one value.
         common = set.intersection(*(set(member.parameters) for member in members))
+        varied = {
+            (case.probe, key)
+            for case in members
+            for key in set(case.parameters) - common
+            if len({other.parameters[key] for other in members if other.probe == case.probe}) > 1
+        }
         for case in members:
             parameters = session.header.probes[case.probe].descriptor.parameters
             swept = next((p.name for p in parameters if p.type == "integer" and p.name in common), None)
             if swept is not None:
-                name, fixed = _place_in_matrix(case, common, swept)
+                name, fixed = _place_in_matrix(case, common, varied, swept)
                 groups[family, case.main.metric, swept, fixed].append((name, int(case.parameters[swept]), case))
     return tuple(
         _matrix(family, metric, parameter, fixed, members)
@@ -306,13 +376,12 @@ def _matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matrix, .
     )
 
 
-def _place_in_matrix(case: CaseFinding, common: set[str], swept: str) -> tuple[str, str]:
+def _place_in_matrix(case: CaseFinding, common: set[str], varied: set[tuple[str, str]], swept: str) -> tuple[str, str]:
     """Name of the column, and what is the same in the whole matrix."""
     way = case.probe.partition("_")[2]
-    rest = {key: value for key, value in case.parameters.items() if key != swept}
-    own = [f"{key}={value}" for key, value in rest.items() if key not in common]
-    fixed = [f"{key}={value}" for key, value in rest.items() if key in common]
-    return " ".join([way, *own]), " ".join([*fixed, f"@{case.placement}"])
+    own = [f"{key}={value}" for key, value in case.parameters.items() if (case.probe, key) in varied]
+    fixed = [f"{key}={value}" for key, value in case.parameters.items() if key in common and key != swept]
+    return " ".join([way, *own]), " ".join([*fixed, case.where])
 
 
 def _matrix(
@@ -351,7 +420,8 @@ def judge(session: Session) -> Findings:
         cases=tuple(cases),
         curves=_curves(session, cases),
         matrices=_matrices(session, cases),
-        skips=session.skips,
+        tables=tables.beside({case.case: (case.main.median, case.main.unit) for case in cases}),
+        skips=(*session.skips, *(_unsteady(runs) for runs in all_runs if runs.mostly_unsteady)),
         failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
         leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},
         disturbances=tuple(

@@ -7,9 +7,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.judge.stats.warmup import WarmUp, classify
 from steelyard.records import Descriptor, Metric, PlannedCase, Run, Session, Statistic, Value
 
 FloatArray = npt.NDArray[np.float64]
@@ -33,10 +35,37 @@ class CaseRuns:
         return self.numbers(lambda value: value.figure(metric))
 
     def numbers(self, of: Callable[[Value], float | None]) -> FloatArray:
-        """One number a block, of any quantity of a value."""
-        return np.array(
-            [np.nan if run is None else run_number(run, of, self.descriptor.statistic) for run in self.runs]
-        )
+        """One number a block, of any quantity of a value; of a run that warmed up, of its steady state.
+
+        NaN for a run that reached none, and for all runs where not even half of them did: there is no number then.
+        """
+        if self.mostly_unsteady:
+            return np.full(len(self.runs), np.nan)
+        statistic = self.descriptor.statistic
+        return np.array([np.nan if run is None else run_number(self._at_rest(run), of, statistic) for run in self.runs])
+
+    def warm_up(self, run: Run) -> WarmUp | None:
+        """The shape of a run's values by the main metric; None if the probe does not warm up or has no figures."""
+        metric = self.descriptor.metrics[0]
+        if not self.descriptor.warms_up:
+            return None
+        figures = [value.figure(metric) for value in run.values]
+        costs = [1 / figure if metric.better == "higher" else figure for figure in figures if figure]
+        return classify(costs) if costs and len(costs) == len(figures) and min(costs) > 0 else None
+
+    @property
+    def mostly_unsteady(self) -> bool:
+        """Whether more than half of the runs that count reached no steady state."""
+        shapes = [self.warm_up(run) for run in self.counted]
+        return 2 * sum(found is not None and found.steady_from is None for found in shapes) > len(shapes) > 0
+
+    def _at_rest(self, run: Run) -> Run:
+        """The run with the values of its steady state alone; with none where it has no steady state."""
+        found = self.warm_up(run)
+        if found is None:
+            return run
+        values = () if found.steady_from is None else run.values[found.steady_from :]
+        return msgspec.structs.replace(run, values=values)
 
 
 def run_number(run: Run, of: Callable[[Value], float | None], statistic: Statistic) -> float:

@@ -362,7 +362,11 @@ def _label(column: Column) -> str:
 
 def _caveats(columns: Sequence[Column]) -> tuple[str, ...]:
     said = dict.fromkeys(
-        f"{column.case}: {caveat}" for column in columns for run in column.runs.counted for caveat in run.caveats
+        f"{column.case}: {caveat}"
+        for column in columns
+        for run in column.runs.counted
+        for caveat in run.caveats
+        if column.is_doubted_by(caveat)
     )
     for column in columns:
         runs = column.runs.counted

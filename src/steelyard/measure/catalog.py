@@ -9,10 +9,13 @@ import fnmatch
 import hashlib
 import itertools
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -24,6 +27,16 @@ from steelyard.records import Case, CasePattern, Descriptor, Placement, ProbeFac
 
 _DESCRIBE_TIMEOUT_S = 10
 _DESCRIBE_LIMIT = 1 << 20
+#: Suffix of probes that an interpreter runs, which a user may choose.
+PYTHON = ".py"
+#: What the support of Python needs (probes/support/python/probe.py).
+OLDEST_PYTHON = (3, 8)
+_ABOUT = """
+import sys, sysconfig
+print(sys.executable)
+print("%d.%d.%d" % sys.version_info[:3])
+print("t" if sysconfig.get_config_var("Py_GIL_DISABLED") else "")
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,14 @@ class Probe:
     def facts(self) -> ProbeFacts:
         """The descriptor and a digest of the program, for the session's header."""
         return ProbeFacts(descriptor=self.descriptor, sha256=hashlib.sha256(self.path.read_bytes()).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A Python interpreter: its own path, for a name may lead to a script, and its version, with t if free-threaded."""
+
+    path: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +97,42 @@ def find_programs(folders: Iterable[Path]) -> dict[str, Path]:
     return found
 
 
+def command(program: Path, interpreter: str | None = None) -> list[str]:
+    """How a program is started: by the interpreter that is named, else one in Python by that of the lab."""
+    if interpreter is None and program.suffix == PYTHON:
+        interpreter = sys.executable
+    return [interpreter, str(program)] if interpreter else [str(program)]
+
+
+def find_interpreter(name: str) -> Interpreter:
+    """The Python interpreter of this name or path; raises SelectionError when it can't run probes."""
+    program = shutil.which(name)
+    if program is None:
+        raise SelectionError(f"{name} is not found; name an installed interpreter or its path")
+    try:
+        asked = subprocess.run(
+            [program, "-c", _ABOUT], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            timeout=_DESCRIBE_TIMEOUT_S,
+        )  # fmt: skip
+        path, version, free = asked.stdout.splitlines()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SelectionError(f"{name} does not run: {error}") from error
+    except ValueError as error:
+        said = f' (it says "{asked.stderr.splitlines()[0]}")' if asked.stderr.strip() else ""
+        raise SelectionError(f"{name} does not run as a Python interpreter{said}; name an installed one") from error
+    if tuple(map(int, version.split(".")[:2])) < OLDEST_PYTHON:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        raise SelectionError(f"{name} is Python {version} and the probes need {oldest} or later: name another")
+    return Interpreter(path=path or program, version=version + free)
+
+
 def describe(path: Path, name: str) -> Descriptor:
     """Ask a probe what it is; raises ProtocolError with what is wrong."""
     try:
         # A session of its own, so that whatever it starts can be ended; files, so that it cannot flood the lab.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             asked = subprocess.Popen(
-                [path, "--describe"], stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+                [*command(path), "--describe"], stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
             )
             try:
                 code = asked.wait(_DESCRIBE_TIMEOUT_S)
@@ -108,17 +158,23 @@ def _head(file: IO[bytes]) -> bytes:
 
 def load(folders: Sequence[Path]) -> Catalog:
     """Ask every probe in these folders."""
-    probes: dict[str, Probe] = {}
-    skips: list[Skip] = []
-    for name, path in find_programs(folders).items():
+
+    def asked(name: str, path: Path) -> Probe | Skip:
         if path.suffix == ".skip":  # written by the build where a compiler was missing
-            skips.append(Skip(subject=name, reason=path.read_text().strip()))
-            continue
+            return Skip(subject=name, reason=path.read_text().strip())
         try:
-            probes[name] = Probe(path=path.resolve(), descriptor=describe(path, name))
+            return Probe(path=path.resolve(), descriptor=describe(path, name))
         except ProtocolError as error:
-            skips.append(Skip(subject=name, reason=str(error)))
-    return Catalog(probes=dict(sorted(probes.items())), skips=tuple(skips))
+            return Skip(subject=name, reason=str(error))
+
+    # Each answer is a process to be waited for, of an interpreter or a virtual machine perhaps.
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        programs = sorted(find_programs(folders).items())
+        answers = list(pool.map(asked, *zip(*programs, strict=True))) if programs else []
+    return Catalog(
+        probes={answer.descriptor.probe: answer for answer in answers if isinstance(answer, Probe)},
+        skips=tuple(answer for answer in answers if isinstance(answer, Skip)),
+    )
 
 
 def _close(word: str, words: Iterable[str]) -> str:

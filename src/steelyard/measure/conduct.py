@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from steelyard.errors import NothingMeasuredError
-from steelyard.measure import audit, plan
+from steelyard.measure import audit, catalog, plan
 from steelyard.measure.runner import Outcome, Request, Runner
 from steelyard.records import Case, Descriptor, End, Header, Line, Plan, PlannedCase, Run, Session, Skip
 
@@ -153,7 +153,8 @@ class Conductor:
     def _planned(self, case: Case, run: Run, *, control: bool) -> PlannedCase:
         """What the pilot's run makes of a case. Its time of searching is no overhead of the runs to come."""
         value_s = max(run.timed_s / max(1, len(run.values)), 1e-6)
-        values, longer = plan.values_for(run.overhead_s, value_s, self._header.values)
+        least_s = plan.WARM_S if self._descriptor(case).warms_up else 0.0
+        values, longer = plan.values_for(run.overhead_s, value_s, self._header.values, least_s)
         value_s *= longer
         baseline = self._work.baselines.get(case.name)
         control_group = plan.NULL if case in self._header.controls else ""
@@ -259,10 +260,12 @@ class Conductor:
         padding: int = 0,
     ) -> Request:
         variant = self._variants.get(case.variant or "")
+        program = self._work.programs.get(f"{case.probe}~{case.variant}") or self._work.programs[case.probe]
         return Request(
             case=case,
-            program=self._work.programs.get(f"{case.probe}~{case.variant}") or self._work.programs[case.probe],
-            interpreter=variant.python if variant else None,
+            program=program,
+            # The baseline of a probe in Python need not be one.
+            interpreter=variant.python if variant and program.suffix == catalog.PYTHON else None,
             environment=variant.environment if variant else {},
             descriptor=self._descriptor(case),
             values=values,

@@ -21,6 +21,9 @@ FEWEST_VALUES = 5
 #: is not worth measuring for four.
 MOST_VALUES = 25
 MOST_TIMED_S = 2.5
+#: Shortest timed part of a probe that warms up: a virtual machine that has compiled all within a second is quick,
+#: and the flat start of a shorter series would pass for its steady state.
+WARM_S = 0.6
 #: Fewest blocks that give a 95 % order-statistic interval of the median (2 · 0.5^n ≤ 0.05).
 FEWEST_BLOCKS = 6
 #: Timed part of a run that is aimed at, as a multiple of what is spent around it.
@@ -40,14 +43,14 @@ def controls() -> list[Case]:
     ]
 
 
-def values_for(overhead_s: float, value_s: float, values: int) -> tuple[int, float]:
+def values_for(overhead_s: float, value_s: float, values: int, least_s: float = 0.0) -> tuple[int, float]:
     """How many values a run should have, at least ``values``, and how many times as long each should be.
 
     More of both where starting and setting up takes long: first more values, then longer ones, because between two
     values of thousands of contexts lies a round of all of them that is not timed.
-    value_s: how long one value took in the pilot, above zero.
+    value_s: how long one value took in the pilot, above zero. least_s: how long all should take at least.
     """
-    timed_s = min(TIMED_TO_OVERHEAD * overhead_s, MOST_TIMED_S)
+    timed_s = max(min(TIMED_TO_OVERHEAD * overhead_s, MOST_TIMED_S), least_s)
     wanted = math.ceil(timed_s / value_s)
     if wanted <= values:
         return values, 1.0

@@ -23,7 +23,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from steelyard.errors import ProtocolError
-from steelyard.measure import audit, protocol
+from steelyard.measure import audit, catalog, protocol
 from steelyard.measure.machine import cpus_for
 from steelyard.records import Case, Descriptor, Meta, Transcript, Value
 
@@ -166,8 +166,7 @@ class ProcessRunner:
             *("--scratch", str(self._scratch / run_id)),
             *("--report", str(write_end)),
             "--",
-            *([request.interpreter] if request.interpreter else []),
-            str(request.program),
+            *catalog.command(request.program, request.interpreter),
             *protocol.run_arguments(
                 request.case,
                 values=request.values,

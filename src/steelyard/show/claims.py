@@ -30,13 +30,20 @@ _CAVEATS = 3
 
 
 def show(findings: ClaimFindings, console: Console) -> None:
-    """All claims, source by source: the answered first, then those that this machine or this session cannot answer."""
+    """All claims, source by source: the answered first, then those that this machine or this session cannot answer.
+
+    Sources of which nothing is answered come last.
+    """
     console.print(Text(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold"))
     console.print(Text(f"{findings.path}, {findings.blocks} blocks"), soft_wrap=True)
     if findings.void:
         console.print(Text(f"VOID: {findings.void}", style="bold red"))
     console.print()
-    ranked = sorted(findings.findings, key=lambda finding: (finding.source.id, not _answered(finding)))
+    spoken = {finding.source.id for finding in findings.findings if answered(finding)}
+    ranked = sorted(
+        findings.findings,
+        key=lambda finding: (finding.source.id not in spoken, finding.source.id, not answered(finding)),
+    )
     for _, members in groupby(ranked, key=lambda finding: finding.source.id):
         group = list(members)
         source = group[0].source
@@ -53,15 +60,15 @@ def show_short(findings: ClaimFindings, console: Console) -> None:
     console.print(Text("claims of others, held against this session", style="bold"))
     if findings.void:
         console.print(Text(f"VOID: {findings.void}", style="bold red"))
-    answered = [finding for finding in findings.findings if _answered(finding)]
-    for source, members in groupby(answered, key=lambda finding: finding.source):
+    kept = [finding for finding in findings.findings if answered(finding)]
+    for source, members in groupby(kept, key=lambda finding: finding.source):
         console.print(Text(f"  {source.title}, {source.year}", style="dim"))
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         for finding in members:
             word = Text(finding.verdict.value.upper(), style=_STYLES[finding.verdict])
             table.add_row("", word, Text(finding.claim.statement))
         console.print(table)
-    console.print(Text(_counts(findings)))
+    console.print(Text(counts(findings)))
     console.print(Text("`steelyard claims` shows the evidence, and where a statement was wrong."))
 
 
@@ -91,7 +98,8 @@ def _object(finding: ClaimFinding, void: str | None) -> dict[str, Any]:
     }
 
 
-def _answered(finding: ClaimFinding) -> bool:
+def answered(finding: ClaimFinding) -> bool:
+    """Whether the session says anything of the claim."""
     return finding.verdict not in {Verdict.NOT_COMPARABLE, Verdict.NOT_MEASURED}
 
 
@@ -101,8 +109,8 @@ def _claim(finding: ClaimFinding, console: Console) -> None:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="dim", no_wrap=True, min_width=8)
     lines.add_column(max_width=_WIDEST)
-    lines.add_row("claim", Text(claim.statement, style="bold" if _answered(finding) else ""))
-    for heading, text in _evidence(finding):
+    lines.add_row("claim", Text(claim.statement, style="bold" if answered(finding) else ""))
+    for heading, text in evidence(finding):
         lines.add_row(heading, Text(text))
     lines.add_row("said", Text(claim.said))
     lines.add_row("scope", Text(claim.scope))
@@ -115,7 +123,7 @@ def _claim(finding: ClaimFinding, console: Console) -> None:
     console.print(Padding(lines, (0, 0, 1, 2), expand=False))
 
 
-def _evidence(finding: ClaimFinding) -> list[tuple[str, str]]:
+def evidence(finding: ClaimFinding) -> list[tuple[str, str]]:
     """The lines of what was found, each with its heading."""
     lines = [("here", _range(one)) for one in finding.ranges]
     if finding.growth:
@@ -127,6 +135,12 @@ def _evidence(finding: ClaimFinding) -> list[tuple[str, str]]:
     if finding.settle:
         lines.append(("to tell", _settle(finding.settle)))
     return lines
+
+
+def short(finding: ClaimFinding) -> str:
+    """What was found, without the cases that it was found in; empty if nothing was."""
+    found = [f"{_number(one)}, claimed {_claimed(one)}" for one in finding.ranges]
+    return "; ".join([*found, *([_growth(finding.growth)] if finding.growth else [])])
 
 
 def _range(seen: RangeSeen) -> str:
@@ -180,13 +194,14 @@ def _blocks(n: int) -> str:
     return f"{n} block" if n == 1 else f"{n} blocks"
 
 
-def _counts(findings: ClaimFindings) -> str:
+def counts(findings: ClaimFindings) -> str:
+    """How many claims got each verdict."""
     counts = Counter(finding.verdict for finding in findings.findings)
     return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict)
 
 
 def _foot(findings: ClaimFindings, console: Console) -> None:
-    console.print(Text(_counts(findings), style="bold"))
+    console.print(Text(counts(findings), style="bold"))
     alpha = f"{1 - findings.confidence:.0%}"
     method = (
         f"Intervals: {findings.confidence:.0%}, of the ratio within blocks or of the median. A verdict stands only if "

@@ -16,6 +16,36 @@ from steelyard.units import format_duration
 _LOG_EVERY_S = 10.0
 
 
+class _Count:
+    """Runs of a stage.
+
+    What is measured again because it was disturbed is none of those that were planned; and while there is time left,
+    blocks are added to the plan.
+    """
+
+    def __init__(self, planned: int = 0) -> None:
+        self._planned, self._first, self._again = planned, 0, 0
+
+    def add(self, run: Run) -> None:
+        if run.attempt > 1:
+            self._again += 1
+        else:
+            self._first += 1
+
+    @property
+    def done(self) -> int:
+        return self._first
+
+    @property
+    def total(self) -> int:
+        """At least 1, as a bar has a length."""
+        return max(self._planned, self._first, 1)
+
+    def __str__(self) -> str:
+        again = f", {self._again} repeated" if self._again else ""
+        return f"{self._first} of {self.total}{again}"
+
+
 class _Log:
     """A line now and then, and one for every failure and every leftover."""
 
@@ -23,21 +53,20 @@ class _Log:
         self._console = console
         self._stage = ""
         self._last = time.monotonic()
-        self._runs = 0
-        self._total = 0
+        self._count = _Count()
 
     def begin(self, stage: str, seconds: float, runs: int) -> None:
-        self._stage, self._runs, self._total = stage, 0, runs
+        self._stage, self._count = stage, _Count(runs)
         self._last = time.monotonic()
         self._console.print(f"{stage}: {runs} runs, about {format_duration(seconds)}", markup=False)
 
     def ran(self, run: Run, seconds_left: float) -> None:
-        self._runs += 1
+        self._count.add(run)
         report(self._console, run)
         if time.monotonic() - self._last >= _LOG_EVERY_S:
             self._last = time.monotonic()
             left = format_duration(seconds_left)
-            self._console.print(f"{self._stage}: {self._runs} of {self._total} runs, about {left} to go", markup=False)
+            self._console.print(f"{self._stage}: runs {self._count}, about {left} to go", markup=False)
 
 
 class _Bar:
@@ -46,17 +75,24 @@ class _Bar:
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
         self._task: TaskID | None = None
+        self._count = _Count()
 
     def begin(self, stage: str, seconds: float, runs: int) -> None:
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(stage, total=max(runs, 1), left=format_duration(seconds), case="")
+        self._count = _Count(runs)
+        left = format_duration(seconds)
+        self._task = self._bars.add_task(stage, total=self._count.total, count=str(self._count), left=left, case="")
 
     def ran(self, run: Run, seconds_left: float) -> None:
         if self._task is None:
             return
         report(self._bars.console, run)
-        self._bars.update(self._task, advance=1, left=format_duration(seconds_left), case=run.case)
+        self._count.add(run)
+        count, left = self._count, format_duration(seconds_left)
+        self._bars.update(
+            self._task, completed=count.done, total=count.total, count=str(count), left=left, case=run.case
+        )
 
 
 def report(console: Console, run: Run) -> None:
@@ -78,7 +114,7 @@ def progress(console: Console, path: str) -> Iterator[_Log | _Bar]:
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TextColumn("{task.fields[count]}"),
         TextColumn("about {task.fields[left]} to go"),
         TextColumn("[dim]{task.fields[case]}", markup=True),
     )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from rich.console import Console
@@ -14,22 +14,35 @@ from rich.text import Text
 
 from steelyard.judge.findings import CaseFinding, Cell, Curve, Figure, Findings, Matrix
 from steelyard.records import Descriptor, Disturbance, Machine, Skip
+from steelyard.show import tables
 from steelyard.units import format_duration, format_interval, format_quantity
 
 _BAR_WIDTH = 40
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+_STEPS = "▁▂▃▄▅▆▇█"
+
+#: With more of them nobody reads on: cases then have one line each, and so have curves.
+_MANY_CASES = 60
+_MANY_CURVES = 12
 
 
 def show(findings: Findings, console: Console) -> None:
     """The whole session: what machine, the tables, the curves, and every doubt."""
     _head(findings, console)
     shown = [case for case in findings.cases if not case.control]
+    metrics = _main_metric if len(shown) > _MANY_CASES else _all_metrics
     for question, members in groupby(shown, key=lambda case: case.probe.split("/")[0]):
-        _question(question, list(members), console)
+        _question(question, list(members), metrics, console)
+    if metrics is _main_metric:
+        console.print(f"{len(shown)} cases, each by its main metric; `steelyard show --json` has the others\n")
     for matrix in findings.matrices:
         _matrix(matrix, console)
-    for curve in findings.curves:
-        _curve(curve, console)
+    tables.show(findings.tables, console)
+    if len(findings.curves) > _MANY_CURVES:
+        _short_curves(findings.curves, console)
+    else:
+        for curve in findings.curves:
+            _curve(curve, console)
     _doubts(findings, console)
     _foot(findings, console)
 
@@ -49,7 +62,7 @@ def _head(findings: Findings, console: Console) -> None:
 
 def _label(case: CaseFinding) -> str:
     inner = " ".join(f"{key}={value}" for key, value in case.parameters.items())
-    return f"  {inner} @{case.placement}" if inner else f"  @{case.placement}"
+    return f"  {inner} {case.where}" if inner else f"  {case.where}"
 
 
 #: Columns in order; those with the highest number are left out first where the terminal is narrow.
@@ -69,17 +82,28 @@ _COLUMNS = {
 _GAP = 2
 
 
-def _question(question: str, cases: Sequence[CaseFinding], console: Console) -> None:
+def _main_metric(case: CaseFinding) -> list[dict[str, Text]]:
+    return [_row(case)]
+
+
+def _all_metrics(case: CaseFinding) -> list[dict[str, Text]]:
+    others = ({"case": Text(f"    {other.metric}", style="dim"), **_figure_cells(other)} for other in case.others)
+    return [_row(case), *others]
+
+
+def _question(
+    question: str,
+    cases: Sequence[CaseFinding],
+    metrics: Callable[[CaseFinding], list[dict[str, Text]]],
+    console: Console,
+) -> None:
     rows: list[dict[str, Text]] = []
     for probe, members in groupby(cases, key=lambda case: case.probe):
         group = list(members)
-        head = Text.assemble((probe.split("/")[1], "cyan"), (f"  {group[0].main.metric}", "dim"))
+        head = Text.assemble((probe.partition("/")[2], "cyan"), (f"  {group[0].main.metric}", "dim"))
         rows.append({"case": head})
         for case in group:
-            rows.append(_row(case))
-            rows += [
-                {"case": Text(f"    {other.metric}", style="dim"), **_figure_cells(other)} for other in case.others
-            ]
+            rows += metrics(case)
     columns = _that_fit(rows, console.width)
     gap = (0, _GAP, 0, 0)
     table = Table(title=question, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=gap)
@@ -88,9 +112,8 @@ def _question(question: str, cases: Sequence[CaseFinding], console: Console) -> 
     for row in rows:
         table.add_row(*(row.get(name, Text()) for name in columns))
     console.print(table)
-    operations = dict.fromkeys((case.probe, case.operation) for case in cases)
-    for probe, operation in operations:
-        console.print(f"[dim]{escape(probe)}: one operation is {escape(operation)}[/]")
+    for operation, probes in _grouped((case.operation, case.probe) for case in cases):
+        console.print(f"[dim]{escape(', '.join(probes))}: one operation is {escape(operation)}[/]")
     console.print()
 
 
@@ -130,15 +153,23 @@ def _figure_cells(figure: Figure) -> dict[str, Text]:
         "p25": Text(format_quantity(figure.p25, unit)),
         "p99": Text(format_quantity(figure.p99, unit)),
     }
+    if figure.n == 1:
+        return {"median": Text(format_quantity(figure.median, unit))}
     if figure.modes:
         modes = " / ".join(format_quantity(mode.median, unit) for mode in figure.modes)
-        shares = " / ".join(f"{mode.share:.0%}" for mode in figure.modes)
-        bimodal = Text(f"bimodal {shares}", style="yellow")
+        shares = " / ".join(f"{mode.share:.0%}{f' {mode.where}' if mode.where else ''}" for mode in figure.modes)
+        bimodal = Text(shares if figure.modes[0].where else f"bimodal {shares}", style="yellow")
         return {"median": Text(modes, style="yellow"), "95 % interval": bimodal, **ends}
+    return {"median": Text(format_quantity(figure.median, unit)), "95 % interval": Text(_interval(figure)), **ends}
+
+
+def _interval(figure: Figure) -> str:
+    """Empty below six runs, which is a caveat of its own."""
+    if figure.low is None and figure.high is None:
+        return ""
     low = -math.inf if figure.low is None else figure.low
     high = math.inf if figure.high is None else figure.high
-    interval = Text(format_interval(low, high, figure.median, unit))
-    return {"median": Text(format_quantity(figure.median, unit)), "95 % interval": interval, **ends}
+    return format_interval(low, high, figure.median, figure.unit)
 
 
 def _net(figure: Figure) -> str:
@@ -168,8 +199,8 @@ def _bar(share: float) -> str:
 
 def _curve(curve: Curve, console: Console) -> None:
     """A curve as bars on a log scale from a third of the smallest point, so that every point has a bar."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
-    table.title = Text(f"{curve.probe} {curve.metric} by {curve.parameter}, {curve.fixed}", style="bold")
+    console.print(Text(f"{curve.probe} {curve.metric} by {curve.parameter}, {curve.fixed}", style="bold"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(curve.parameter, justify="right")
     table.add_column("median", justify="right", no_wrap=True)
     table.add_column("(log scale)", justify="left", no_wrap=True)
@@ -183,12 +214,42 @@ def _curve(curve: Curve, console: Console) -> None:
     console.print()
 
 
+def _short_curves(curves: Sequence[Curve], console: Console) -> None:
+    """A line each: the first and the last point, and between them all points, from the curve's least to its largest.
+
+    The scale is logarithmic and covers a factor of two at least, so that noise does not look like growth.
+    """
+    for (metric, parameter), members in groupby(curves, key=lambda curve: (curve.metric, curve.parameter)):
+        group = list(members)
+        title = f"{metric} by {parameter}, first and last point (each curve on a log scale of its own)"
+        console.print(Text(title, style="bold"))
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, _GAP, 0, 0))
+        for justify in ("left", "left", "right", "left", "right"):
+            table.add_column(justify=justify, no_wrap=True)
+        for curve in group:
+            first, last = (format_quantity(curve.points[end].median, curve.unit) for end in (0, -1))
+            table.add_row(curve.probe.split("/")[1], curve.fixed, first, _steps(curve), last)
+        console.print(table)
+        console.print()
+
+
+def _steps(curve: Curve) -> str:
+    medians = [point.median for point in curve.points]
+    if min(medians) <= 0:
+        return ""
+    span = max(math.log(max(medians) / min(medians)), math.log(2))
+    heights = (math.log(median / min(medians)) / span for median in medians)
+    return "".join(_STEPS[round(height * (len(_STEPS) - 1))] for height in heights)
+
+
 def _matrix(matrix: Matrix, console: Console) -> None:
     """Ways across, the parameter down, a published figure below ours; split where the terminal is narrow."""
     cells = {way: [_matrix_cell(row.get(way), matrix.unit) for row in matrix.rows.values()] for way in matrix.ways}
     widths = {
         way: max(len(way), *(len(line) for cell in cells[way] for line in cell.split("\n"))) for way in matrix.ways
     }
+    unpinned = "@free" in matrix.fixed
+    said = "published in brackets" + ("; unpinned: a mixture of one CPU and several" if unpinned else "")
     left = list(matrix.ways)
     while left:
         shown = [left.pop(0)]
@@ -197,7 +258,7 @@ def _matrix(matrix: Matrix, console: Console) -> None:
             room -= widths[left[0]] + _GAP
             shown.append(left.pop(0))
         table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-        title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed} (published in brackets)"
+        title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed} ({said})"
         console.print(Text(title, style="bold"))
         table.add_column(matrix.parameter, justify="right")
         for way in shown:
@@ -217,27 +278,35 @@ def _matrix_cell(cell: Cell | None, unit: str) -> str:
 
 def _doubts(findings: Findings, console: Console) -> None:
     """Caveats once each with the cases they belong to, then failures, skips and what disturbed the machine."""
-    by_caveat: dict[str, list[str]] = {}
-    for case in findings.cases:
-        for caveat in case.caveats:
-            by_caveat.setdefault(caveat, []).append(case.case)
-    _list(console, "caveats", (f"{_some(cases)}: {caveat}" for caveat, cases in by_caveat.items()))
+    _list(console, "caveats", _said_once((caveat, case.case) for case in findings.cases for caveat in case.caveats))
     _list(console, "controls", (f"{control.name} {control.state}: {control.said}" for control in findings.controls))
     _list(console, "failed", (f"{case}: {error}" for case, error in findings.failures.items()))
     _list(console, "cleaned up", (f"{case}: {'; '.join(what)}" for case, what in findings.leftovers.items()))
     show_skips(findings.skips, console)
     show_disturbances(findings.disturbances, console)
-    errors = {
-        f"{item.figure.mechanism}: {item.figure.error} [{item.source.id}, {item.source.year}]": None
+    errors = (
+        (f"{item.figure.error} [{item.source.id}, {item.source.year}]", item.figure.mechanism)
         for case in findings.cases
         for item in case.main.published
         if item.figure.error
-    }
-    _list(console, "known errors of published figures (marked !)", errors)
+    )
+    _list(console, "known errors of published figures (marked !)", _said_once(errors))
 
 
-def _some(cases: Sequence[str]) -> str:
-    return cases[0] if len(cases) == 1 else f"{cases[0]} and {len(cases) - 1} more"
+def _grouped(said: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """What is said, once each, with all those of whom it is said, in order."""
+    subjects: dict[str, dict[str, None]] = {}
+    for what, subject in said:
+        subjects.setdefault(what, {})[subject] = None
+    return [(what, list(whose)) for what, whose in subjects.items()]
+
+
+def _said_once(said: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{_some(subjects)}: {what}" for what, subjects in _grouped(said)]
+
+
+def _some(subjects: Sequence[str]) -> str:
+    return subjects[0] if len(subjects) == 1 else f"{subjects[0]} and {len(subjects) - 1} more"
 
 
 def _list(console: Console, title: str, items: Iterable[str]) -> None:
@@ -251,7 +320,12 @@ def _list(console: Console, title: str, items: Iterable[str]) -> None:
 
 def show_skips(skips: Sequence[Skip], console: Console) -> None:
     """What could not be measured, and why."""
-    _list(console, "could not be measured here", (f"{skip.subject}: {skip.reason}" for skip in skips))
+    _list(console, "could not be measured here", _said_once((_reason(skip), skip.subject) for skip in skips))
+
+
+def _reason(skip: Skip) -> str:
+    """Without the name of the probe that gave it, which its subject begins with."""
+    return skip.reason.removeprefix(f"{skip.subject.partition('[')[0].partition('@')[0]}: ")
 
 
 def show_disturbances(disturbances: Sequence[Disturbance], console: Console) -> None:

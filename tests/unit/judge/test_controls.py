@@ -56,8 +56,21 @@ def test_a_session_that_does_not_find_what_was_planted_is_void(planted):
 
 
 def test_with_few_blocks_nothing_has_to_be_found():
-    assert states(a_controlled_session(planted=1.03, blocks=3))["planted difference"] == "too few blocks"
+    assert states(a_controlled_session(planted=1.03, blocks=3))["planted difference"] == "too few blocks to tell"
     assert judge(a_controlled_session(planted=1.03, blocks=3)).void is None
+
+
+@pytest.mark.parametrize("blocks", [1, 6])
+def test_copies_that_could_not_fail_have_not_passed(blocks):
+    session = a_controlled_session(twin=2.8, blocks=blocks)
+    (identical, *_) = judge(session).controls
+    assert (identical.name, identical.state) == ("identical copies", "too few blocks to tell")
+    assert judge(session).void is None
+
+
+def test_copies_pass_as_soon_as_they_could_fail():
+    assert states(a_controlled_session(blocks=12))["identical copies"] == "passed"
+    assert states(a_controlled_session(twin=2.8, blocks=12))["identical copies"] == "failed"
 
 
 @pytest.mark.parametrize("last", [0.5, 2.0])

@@ -71,6 +71,46 @@ def test_caveats_are_said_once():
     assert only_case(judge(session)).caveats == ("the moon was full",)
 
 
+UNPINNED = a_case(placement="free")
+
+
+def unpinned(*runs: tuple[float, int | None]):
+    """A session of runs that nobody pinned: the seconds of an operation, and on how many CPUs, if that is known."""
+    made = [
+        a_run(UNPINNED, block, values=(a_value(seconds, counts={"checked": 1000} | ({"cpus": cpus} if cpus else {})),))
+        for block, (seconds, cpus) in enumerate(runs, start=1)
+    ]
+    descriptor = a_descriptor(placements=("same", "free"))
+    return only_case(judge(a_session(*made, header=a_header(UNPINNED, probes=(descriptor,)))))
+
+
+def test_an_unpinned_case_shows_both_modes_and_where_its_runs_were():
+    case = unpinned((2e-6, 1), (2e-6, 1), (9e-6, 2), (8e-6, 2), (7e-6, 2))
+    lower, upper = case.main.modes
+    assert (lower.where, lower.median, lower.share) == ("one CPU", pytest.approx(2e-6), 0.4)
+    assert (upper.where, upper.median, upper.share) == ("several CPUs", pytest.approx(8e-6), 0.6)
+    assert "unpinned: a mixture of one CPU and several; 3 of 5 runs were on several" in case.caveats
+
+
+def test_modes_that_hardly_differ_are_one_number_but_the_mixture_is_still_said():
+    case = unpinned((2e-6, 1), (2.1e-6, 2))
+    assert case.main.modes == ()
+    assert "unpinned: a mixture of one CPU and several; 1 of 2 runs were on several" in case.caveats
+
+
+@pytest.mark.parametrize(
+    ("cpus", "said"),
+    [(None, "unpinned: a mixture of one CPU and several"), (1, "unpinned, and yet on one CPU in all runs")],
+    ids=["not known", "always one"],
+)
+def test_an_unpinned_case_says_so_also_where_its_runs_did_not_differ(cpus, said):
+    assert said in unpinned((2e-6, cpus), (9e-6, cpus)).caveats
+
+
+def test_a_pinned_case_is_no_mixture():
+    assert not any("unpinned" in caveat for caveat in only_case(judge(a_session(*runs(CASE, 1e-6)))).caveats)
+
+
 def test_runs_that_stayed_disturbed_are_counted():
     first = a_run(CASE, 1, foreign_share=0.5, disturbed=("x",))
     again = a_run(CASE, 1, attempt=2, foreign_share=0.6, disturbed=("x",))
@@ -136,6 +176,35 @@ def test_user_and_system_time_and_switches_are_per_operation():
 def test_what_is_not_known_is_not_said_to_be_nothing():
     case = only_case(judge(a_session(a_run(CASE, 1))))
     assert (case.user_s, case.system_s, case.switches) == (None, None, None)
+
+
+# --- what warms up ---------------------------------------------------------------------------------------------------
+
+WARMING = a_descriptor("example/warming", warms_up=True)
+WARMING_CASE = a_case("example/warming")
+FLAT, WARMS_UP, NEVER_AT_REST = [1e-6] * 20, [3e-6] * 12 + [1e-6] * 8, [1e-6] * 16 + [3e-6] * 4
+
+
+def warming(*runs):
+    header = a_header(WARMING_CASE, probes=(WARMING,))
+    blocks = (a_run(WARMING_CASE, block, *seconds) for block, seconds in enumerate(runs, 1))
+    return judge(a_session(*blocks, header=header))
+
+
+def test_the_shapes_of_runs_that_warm_up_travel_with_the_figure():
+    case = only_case(warming(WARMS_UP, WARMS_UP, FLAT, NEVER_AT_REST))
+    assert case.main.n == 3
+    assert case.main.median == pytest.approx(1e-6)
+    said = "shape of its 4 runs: 2 warm-up, 1 flat, 1 no steady state; one without a steady state has no number"
+    assert said in case.caveats
+
+
+def test_there_is_no_figure_where_most_runs_have_no_steady_state():
+    findings = warming(NEVER_AT_REST, NEVER_AT_REST, FLAT)
+    assert findings.cases == ()
+    [skip] = findings.skips
+    assert skip.subject == WARMING_CASE.name
+    assert "no steady state (shape of its 3 runs: 2 no steady state, 1 flat" in skip.reason
 
 
 # --- curves ----------------------------------------------------------------------------------------------------------

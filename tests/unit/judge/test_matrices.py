@@ -35,15 +35,14 @@ def test_two_ways_make_none():
     assert a_family(pipe=1e-6, tcp=2e-6).matrices == ()
 
 
-def test_a_parameter_of_one_way_is_named_in_its_column():
-    session = weighed(
-        {
-            **{f"lock/count_{way}[contexts={n}]@same": steady(1e-6) for way in ("a", "b") for n in (1, 2)},
-            **{f"lock/count_c[contexts={n},undo=yes]@same": steady(1e-6) for n in (1, 2)},
-        }
-    )
-    [matrix] = judge(session).matrices
-    assert matrix.ways == ("a", "b", "c undo=yes")
+def test_a_parameter_of_one_way_is_named_in_its_column_where_it_varies():
+    counted = {f"lock/count_{way}[contexts={n}]@same": steady(1e-6) for way in ("a", "b") for n in (1, 2)}
+    once = {f"lock/count_c[contexts={n},undo=yes]@same": steady(1e-6) for n in (1, 2)}
+    [matrix] = judge(weighed({**counted, **once})).matrices
+    assert matrix.ways == ("a", "b", "c")
+    twice = {f"lock/count_c[contexts={n},undo=no]@same": steady(1e-6) for n in (1, 2)}
+    [matrix] = judge(weighed({**counted, **once, **twice})).matrices
+    assert set(matrix.ways) == {"a", "b", "c undo=no", "c undo=yes"}
 
 
 def test_placements_are_separate_matrices():

@@ -60,7 +60,7 @@ def test_a_figure_stands_beside_its_case_and_metric():
     assert [item.figure.value for item in published.beside(fork, "fork", "fork")] == [46.74e-6]
     assert [item.figure.value for item in published.beside(fork, "child_first_fraction", "fork")] == [0.403]
     assert published.beside(fork, "fork_cpu", "fork") == ()
-    assert published.beside(a_case("create/fork", resident_mib=0), "fork", "fork") == ()
+    assert published.beside(a_case("create/vfork"), "fork", "fork") == ()
 
 
 def test_files_are_read_in_order_of_name_and_others_are_left_alone(folder):

@@ -101,3 +101,38 @@ def test_all_runs_of_a_case_are_those_of_its_blocks():
 def test_an_empty_case_has_an_empty_sample():
     runs = CaseRuns(planned=a_planned(CASE), descriptor=a_descriptor(), runs=())
     assert runs.sample(METRIC).shape == (0,)
+
+
+WARMING = a_descriptor(CASE.probe, warms_up=True)
+WARM, COLD_THEN_WARM = [1e-6] * 20, [3e-6] * 12 + [1e-6] * 8
+NEVER_AT_REST = [1e-6] * 16 + [3e-6] * 4
+
+
+def warming(*runs, descriptor=WARMING):
+    blocks = tuple(a_run(CASE, block, *seconds) for block, seconds in enumerate(runs, 1))
+    return CaseRuns(planned=a_planned(CASE), descriptor=descriptor, runs=blocks)
+
+
+def test_a_run_that_warms_up_counts_from_where_it_came_to_rest():
+    runs = warming(COLD_THEN_WARM, WARM)
+    assert [runs.warm_up(run).shape for run in runs.counted] == ["warm-up", "flat"]
+    assert runs.sample(METRIC) == pytest.approx([1e-6, 1e-6])
+
+
+def test_a_run_without_a_steady_state_has_no_number():
+    sample = warming(NEVER_AT_REST, WARM, WARM).sample(METRIC)
+    assert math.isnan(sample[0])
+    assert sample[1:] == pytest.approx([1e-6, 1e-6])
+
+
+def test_where_most_runs_have_none_no_run_has_a_number():
+    runs = warming(NEVER_AT_REST, NEVER_AT_REST, WARM)
+    assert runs.mostly_unsteady
+    assert np.isnan(runs.sample(METRIC)).all()
+
+
+def test_a_probe_that_does_not_warm_up_is_not_asked_for_a_steady_state():
+    runs = warming(NEVER_AT_REST, descriptor=a_descriptor(CASE.probe))
+    assert runs.warm_up(runs.runs[0]) is None
+    assert not runs.mostly_unsteady
+    assert runs.sample(METRIC) == pytest.approx([1e-6])

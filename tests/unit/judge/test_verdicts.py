@@ -166,6 +166,23 @@ def test_the_doubts_of_its_runs_travel_with_a_verdict():
     )
 
 
+@pytest.mark.parametrize(
+    ("caveat", "carried"),
+    [
+        ("share: too few of them", False),
+        ("operation: it is too high", True),
+        ("share and operation: both are too high", True),
+        ("share, other: not all of these are metrics", True),
+        ("share is only a word here", True),
+    ],
+)
+def test_a_doubt_of_other_metrics_alone_does_not_travel_with_a_verdict(caveat, carried):
+    session = weighed({A: steady(55e-6)}, shares={A: [0.1] * 8})
+    doubtful = msgspec.structs.replace(session.runs[0], caveats=(caveat,))
+    found = judged(msgspec.structs.replace(session, runs=(doubtful, *session.runs[1:])), **FIGURE)
+    assert found.caveats == ((f"{A}: {caveat}",) if carried else ())
+
+
 def test_a_void_session_says_so():
     null, copy = "null/null[delay_percent=0,copy=0]@same", "null/null[delay_percent=0,copy=1]@same"
     session = weighed({A: steady(55e-6, 12), null: steady(1e-6, 12), copy: steady(2e-6, 12)})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import stat
+import sys
 from pathlib import Path
 
 import msgspec
@@ -220,3 +221,34 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
 def test_further_folders_come_from_the_environment_and_come_first(tmp_path, monkeypatch):
     monkeypatch.setenv("STEELYARD_PROBES", f"{tmp_path}:/elsewhere")
     assert catalog.probe_folders()[:2] == [tmp_path, Path("/elsewhere")]
+
+
+def test_a_program_in_python_is_run_by_an_interpreter_and_others_by_themselves():
+    assert catalog.command(Path("a/b")) == ["a/b"]
+    assert catalog.command(Path("a/b.py")) == [sys.executable, "a/b.py"]
+    assert catalog.command(Path("a/b.py"), "/other/python") == ["/other/python", "a/b.py"]
+
+
+def an_interpreter(tmp_path, *lines):
+    program = tmp_path / "python"
+    program.write_text("\n".join(["#!/bin/sh", *lines]) + "\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+def test_an_interpreter_is_asked_for_its_own_path_and_version(tmp_path):
+    shim = an_interpreter(tmp_path, "echo /real/python", "echo 3.13.1", "echo t")
+    assert catalog.find_interpreter(shim) == catalog.Interpreter(path="/real/python", version="3.13.1t")
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (("echo which version? >&2", "exit 1"), 'does not run as a Python interpreter \\(it says "which version\\?"'),
+        (("echo hello",), "does not run as a Python interpreter; name"),
+        (("echo /old/python", "echo 3.7.16", "echo"), "is Python 3.7.16 and the probes need 3.8 or later"),
+    ],
+)
+def test_what_is_no_interpreter_of_use_is_told(tmp_path, lines, sentence):
+    with pytest.raises(SelectionError, match=sentence):
+        catalog.find_interpreter(an_interpreter(tmp_path, *lines))

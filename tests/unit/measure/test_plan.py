@@ -88,6 +88,12 @@ def test_cases_without_a_group_keep_their_numbers():
     assert plan.level(cases) == cases
 
 
+def test_a_series_that_warms_up_is_no_shorter_than_it_should_be():
+    values, longer = plan.values_for(0.001, 0.002, 5, least_s=0.6)
+    assert values == plan.MOST_VALUES
+    assert values * longer * 0.002 == pytest.approx(0.6)
+
+
 def test_a_group_stays_together_in_every_block():
     cases = [
         msgspec.structs.replace(a_planned(a_case("example/steady", n=n)), group="pair" if n in (2, 5) else "")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import io
 
+import pytest
 from rich.console import Console
 
 from steelyard.show.progress import progress
@@ -9,12 +10,12 @@ from tests.making import a_case, a_failed_run, a_run
 CASE = a_case()
 
 
-def told(*runs, terminal: bool = False) -> str:
+def told(*runs, planned: int | None = None, terminal: bool = False) -> str:
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=terminal, highlight=False)
     with progress(console, "a.session.jsonl") as shown:
         shown.begin("pilot", 1.0, 1)
-        shown.begin("blocks", 65.0, len(runs))
+        shown.begin("blocks", 65.0, len(runs) if planned is None else planned)
         for run in runs:
             shown.ran(run, 5.0)
     return out.getvalue()
@@ -44,4 +45,19 @@ def test_a_terminal_has_a_bar_with_the_time_to_go():
 
 def test_a_log_says_now_and_then_how_far_it_is(monkeypatch):
     monkeypatch.setattr("steelyard.show.progress._LOG_EVERY_S", 0.0)
-    assert "blocks: 2 of 2 runs, about 5.0 s to go" in told(a_run(CASE, 1), a_run(CASE, 2))
+    assert "blocks: runs 2 of 2, about 5.0 s to go" in told(a_run(CASE, 1), a_run(CASE, 2))
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_is_repeated_is_none_of_the_planned_runs(monkeypatch, terminal):
+    monkeypatch.setattr("steelyard.show.progress._LOG_EVERY_S", 0.0)
+    runs = [a_run(CASE, 1), a_run(CASE, 2), a_run(CASE, 2, attempt=2), a_run(CASE, 2, attempt=3)]
+    assert "2 of 2, 2 repeated" in told(*runs, planned=2, terminal=terminal)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_blocks_that_are_added_while_there_is_time_are_added_to_the_total(monkeypatch, terminal):
+    monkeypatch.setattr("steelyard.show.progress._LOG_EVERY_S", 0.0)
+    text = told(*(a_run(CASE, block) for block in range(1, 4)), planned=2, terminal=terminal)
+    assert "3 of 3" in text
+    assert "3 of 2" not in text

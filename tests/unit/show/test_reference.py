@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from steelyard.cli import build_app
+from steelyard.judge import claims, published
 from steelyard.records import Skip
 from steelyard.show import reference
 from tests.making import a_choice, a_descriptor, an_integer
@@ -33,3 +34,25 @@ def test_the_manual_has_every_command_of_the_parser():
     text = reference.manual(build_app().generate_docs(output_format="rst", recursive=True))
     assert all(command in text for command in ("run", "show", "list", "doctor"))
     assert "EXIT STATUS" in text
+
+
+def test_every_claim_is_listed_with_what_is_wrong_with_it():
+    text = reference.claims(claims.library())
+    for sourced in claims.library():
+        assert f"| `{sourced.claim.id}` |" in text
+    assert text.count("| claim |") == len({sourced.source.id for sourced in claims.library()})
+
+
+def test_every_published_figure_is_listed_in_its_unit():
+    text = reference.published(published.library())
+    assert text.count("\n| ") - 2 * text.count("| mechanism |") == len(published.library())
+    assert "4.36 ns" in text
+
+
+def test_the_session_file_has_every_line_and_every_record_that_a_line_is_made_of():
+    text = reference.session_file()
+    for title in ("`session`", "`run`", "`end`", "Value", "Descriptor", "Disturbance"):
+        assert f"\n## {title}\n" in text
+    assert "| `values` | list of Value | `[]` |" in text
+    assert "| `status` | `failed` or `ok` or `skipped` | required |" in text
+    assert "| `error` | string or null | `null` |" in text

@@ -88,8 +88,30 @@ def test_a_figure_has_its_interval_in_its_own_unit():
     assert "[48.0, 52.0]" in text
 
 
-def test_without_an_interval_there_is_a_dash_for_it():
-    assert "[–, –]" in shown(a_case_finding(a_figure(low=None, high=None)))
+def test_without_any_interval_there_is_no_column_for_it():
+    assert "95 % interval" not in shown(a_case_finding(a_figure(low=None, high=None)))
+
+
+def test_a_single_run_has_no_minimum_and_no_quantiles():
+    text = shown(a_case_finding(a_figure(n=1, low=None, high=None)))
+    assert "50.0 ns" in text
+    assert "minimum" not in text
+    assert "p99" not in text
+
+
+def many(number: int) -> list[CaseFinding]:
+    other = a_figure(metric="another", median=1e-6)
+    return [
+        a_case_finding(case=f"example/steady[n={n}]@same", parameters={"n": n}, others=(other,)) for n in range(number)
+    ]
+
+
+def test_few_cases_show_all_their_metrics_and_many_the_main_one_and_where_the_others_are():
+    assert "another" in shown(*many(60))
+    text = shown(*many(61))
+    assert "another" not in text
+    assert "61 cases" in text
+    assert "--json" in text
 
 
 def test_two_modes_are_shown_instead_of_one_number():
@@ -98,6 +120,14 @@ def test_two_modes_are_shown_instead_of_one_number():
     assert "20.0 ns / 80.0 ns" in text
     assert "bimodal 25% / 75%" in text
     assert "50.0 ns" not in text
+
+
+def test_modes_that_are_known_by_their_cpus_say_so():
+    modes = (
+        Mode(median=20e-9, share=0.25, where="one CPU"),
+        Mode(median=80e-9, share=0.75, where="several CPUs"),
+    )
+    assert "25% one CPU / 75% several CPUs" in shown(a_case_finding(a_figure(modes=modes)))
 
 
 @pytest.mark.parametrize(
@@ -159,6 +189,26 @@ def test_a_curve_has_a_longer_bar_for_a_greater_cost():
     assert bars == sorted(bars)
     assert bars[0] > 0
     assert bars[-1] == 40
+
+
+def curves(number: int, *costs: float) -> tuple[Curve, ...]:
+    points = tuple(Point(x=x, median=cost, low=None, high=None) for x, cost in enumerate(costs))
+    shared = {"metric": "operation", "unit": "s", "parameter": "n", "points": points}
+    return tuple(Curve(probe=f"a/b{n}", fixed="@same", **shared) for n in range(number))
+
+
+def test_many_curves_have_a_line_each_with_their_first_and_last_point():
+    text = shown(curves=curves(13, 1e-6, 2e-6, 4e-6))
+    assert "█" * 2 not in text
+    [line] = [line for line in text.splitlines() if line.startswith("b7 ")]
+    assert "1.00 µs" in line
+    assert "▁▅█" in line
+    assert "4.00 µs" in line
+
+
+def test_noise_is_no_mountain_in_a_short_curve():
+    [line] = [line for line in shown(curves=curves(13, 1e-6, 1.02e-6, 1e-6)).splitlines() if line.startswith("b7 ")]
+    assert "▁▁▁" in line
 
 
 def test_a_curve_of_nothing_is_no_error():

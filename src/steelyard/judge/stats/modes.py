@@ -28,7 +28,7 @@ _CRITICAL = (10.5, 8.4, 7.1, 6.1, 5.4, 4.6, 4.1, 3.7, 2.6, 2.5, 1.9, 1.5)
 _LEAST_GAP = 1.0
 
 # A clock that ticks makes gaps without a mode; groups nearer than this would not change what a reader does.
-_LEAST_RATIO = 1.2
+LEAST_RATIO = 1.2
 
 _FEWEST = 6
 
@@ -54,7 +54,7 @@ def find_modes(values: npt.ArrayLike) -> tuple[Mode, Mode] | None:
     split, gap = _widest_gap(np.log(ordered))
     lower, upper = ordered[:split], ordered[split:]
     modes = Mode(middle(lower), lower.size / ordered.size), Mode(middle(upper), upper.size / ordered.size)
-    if gap < _critical_gap(ordered.size) or modes[1].median < _LEAST_RATIO * modes[0].median:
+    if gap < _critical_gap(ordered.size) or modes[1].median < LEAST_RATIO * modes[0].median:
         return None
     return modes
 

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons as JUnit XML: a test a case; worse is a failure, undecided is skipped."""
+"""JUnit XML: a test a case.
+
+Of a session: what failed is a failure, what could not be measured is skipped, and a void session is an error; the
+figures are in the output of each test. Of comparisons: worse is a failure, undecided is skipped.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
 from xml.etree import ElementTree as ET
 
 from steelyard.judge.comparisons import Comparisons
+from steelyard.judge.findings import CaseFinding
+from steelyard.judge.ledger import Ledger
 from steelyard.show.comparison import verdict
+from steelyard.units import format_interval, format_quantity
 
 
 def comparisons(found: Comparisons) -> str:
@@ -30,4 +38,64 @@ def comparisons(found: Comparisons) -> str:
             ET.SubElement(test, "failure", message=said)
         elif case.verdict == "undecided":
             ET.SubElement(test, "skipped", message=said)
+    return _text(suite)
+
+
+def export(ledger: Ledger) -> str:
+    """A session: its cases, then what failed, what was skipped, and whether it is void."""
+    findings = ledger.findings
+    figures = {entry.case.name: entry for entry in ledger.cases}
+    failed_only = [case for case in findings.failures if case not in figures]
+    suite = ET.Element(
+        "testsuite",
+        name="steelyard",
+        tests=str(len(figures) + len(failed_only) + len(findings.skips) + (findings.void is not None)),
+        failures=str(len(failed_only) + sum(case in findings.failures for case in figures)),
+        errors=str(int(findings.void is not None)),
+        skipped=str(len(findings.skips)),
+        timestamp=datetime.fromisoformat(findings.started).replace(tzinfo=None).isoformat(),
+        time=f"{findings.wall_s or 0:.3f}",
+    )
+    properties = ET.SubElement(suite, "properties")
+    for name, value in {"session": ledger.id, "machine": findings.machine_key, **findings.machine}.items():
+        ET.SubElement(properties, "property", name=name, value=_legal(value))
+    for name, entry in figures.items():
+        test = _test(suite, name, sum(run.duration_s for run in entry.runs))
+        if name in findings.failures:
+            ET.SubElement(test, "failure", message=_legal(findings.failures[name]))
+        ET.SubElement(test, "system-out").text = _legal(_said(entry.finding))
+    for name in failed_only:
+        ET.SubElement(_test(suite, name, 0.0), "failure", message=_legal(findings.failures[name]))
+    for skip in findings.skips:
+        ET.SubElement(_test(suite, skip.subject, 0.0), "skipped", message=_legal(skip.reason))
+    if findings.void is not None:
+        ET.SubElement(_test(suite, "controls", 0.0), "error", message=_legal(f"void: {findings.void}"))
+    return _text(suite)
+
+
+def _test(suite: ET.Element, name: str, seconds: float) -> ET.Element:
+    group = name.partition("/")[0]
+    return ET.SubElement(
+        suite, "testcase", classname=f"steelyard.{_legal(group)}", name=_legal(name), time=f"{seconds:.3f}"
+    )
+
+
+def _said(case: CaseFinding) -> str:
+    lines = []
+    for figure in (case.main, *case.others):
+        line = f"{figure.metric}: {format_quantity(figure.median, figure.unit)}"
+        if figure.low is not None and figure.high is not None:
+            line += f" {format_interval(figure.low, figure.high, figure.median, figure.unit)}"
+        lines.append(f"{line}, {figure.n} runs")
+    return "\n".join([*lines, *case.caveats])
+
+
+def _legal(text: str) -> str:
+    """Without the characters that XML 1.0 cannot hold in any form (W3C XML 1.0, production 2, Char)."""
+    return "".join(
+        c if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff" else "?" for c in text
+    )
+
+
+def _text(suite: ET.Element) -> str:
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

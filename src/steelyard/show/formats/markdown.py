@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons as Markdown, for a comment on a change."""
+"""Markdown: a table of the cases and the doubts below it, for a comment or a page."""
 
 from __future__ import annotations
 
 from steelyard.judge.comparisons import Compared, Comparisons
+from steelyard.judge.ledger import CaseEntry, Ledger
 from steelyard.show.comparison import interval, percent, verdict
-from steelyard.units import format_quantity
+from steelyard.show.formats._text import visible
+from steelyard.units import format_interval, format_quantity
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return visible(text).replace("|", "\\|")
 
 
 def _row(case: Compared, margin: float) -> str:
@@ -34,3 +36,41 @@ def comparisons(found: Comparisons) -> str:
     lines += [_row(case, found.margin) for case in cases]
     lines += [""] + [f"- {line}" for line in (*found.left_out, *found.caveats)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def export(ledger: Ledger) -> str:
+    """A session: its machine, a row a case, then every caveat once."""
+    findings = ledger.findings
+    facts = findings.machine
+    lines = [
+        f"{_cell(facts.get('cpu', 'unknown CPU'))}, {facts.get('logical cpus', '?')} CPUs, "
+        f"machine {findings.machine_key}, {findings.started}, {findings.blocks} blocks",
+        "",
+    ]
+    if findings.void:
+        lines += [f"**VOID, do not use these figures: {findings.void}**", ""]
+    lines += [
+        "| case | figure | median | 95 % interval | minimum | runs |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [_session_row(entry) for entry in ledger.cases]
+    caveats = dict.fromkeys(caveat for entry in ledger.cases for caveat in entry.finding.caveats)
+    doubts = [*caveats, *(item.what for item in findings.disturbances)]
+    doubts += [f"{case} failed: {error}" for case, error in findings.failures.items()]
+    doubts += [f"{skip.subject} was skipped: {skip.reason}" for skip in findings.skips]
+    lines += ["", *(f"- {_cell(doubt)}" for doubt in doubts)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _session_row(entry: CaseEntry) -> str:
+    main = entry.finding.main
+    known = main.low is not None and main.high is not None
+    cells = (
+        f"`{entry.case.name.replace('`', chr(39))}`",
+        main.metric,
+        format_quantity(main.median, main.unit),
+        format_interval(main.low or 0.0, main.high or 0.0, main.median, main.unit) if known else "–",
+        format_quantity(main.minimum, main.unit),
+        str(main.n),
+    )
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"

@@ -32,6 +32,22 @@ GOOGLE = {
 HYPERFINE = {"results": [{"command": "sleep 0.1", "mean": 0.1, "times": [0.1, 0.11, 0.12], "exit_codes": [0, 0, 0]}]}
 
 
+HYPERFINE_2 = {
+    "schema_version": 2,
+    "metadata": {"hyperfine_version": "2.0.0", "start_time": "2026-01-02T03:04:05Z"},
+    "primary_metric": "time_wall_clock",
+    "results": [
+        {
+            "command": "sleep 1",
+            "name": "one second",
+            "measurements": [
+                {"time_wall_clock": {"value": value, "unit": "second"}, "exit_code": 0} for value in (1.0, 1.25)
+            ],
+        }
+    ],
+}
+
+
 def read(data):
     return formats.read(json.dumps(data).encode(), "file.json")
 
@@ -51,6 +67,85 @@ def test_google_benchmark_gives_repetitions_in_seconds_without_aggregates():
 def test_hyperfine_gives_its_times():
     [sample] = read(HYPERFINE).samples
     assert (sample.name, sample.runs) == ("sleep 0.1", (0.1, 0.11, 0.12))
+
+
+def test_hyperfine_2_gives_its_measurements_its_names_and_its_moment():
+    file = read(HYPERFINE_2)
+    assert (file.samples[0].name, file.samples[0].runs) == ("one second", (1.0, 1.25))
+    assert file.started == "2026-01-02T03:04:05+00:00"
+
+
+def test_what_a_file_says_of_its_machine_and_moment_is_kept():
+    said = {**PYPERF["metadata"], "cpu_model_name": "Example CPU", "cpu_count": 4, "date": "2020-02-03 04:05:06.789"}
+    pyperf = read({**PYPERF, "metadata": said})
+    assert pyperf.facts == {"cpu": "Example CPU", "logical cpus": "4"}
+    assert pyperf.started == "2020-02-03T04:05:06+00:00"
+    google = read({**GOOGLE, "context": {**GOOGLE["context"], "date": "2020-02-03T04:05:06+08:00"}})
+    assert (google.facts, google.started) == ({"logical cpus": "2"}, "2020-02-03T04:05:06+08:00")
+
+
+def test_a_date_that_is_none_is_not_known():
+    assert read({**GOOGLE, "context": {"date": "yesterday", "num_cpus": 2}}).started is None
+
+
+def test_control_characters_in_foreign_names_become_visible():
+    file = read({"results": [{"command": "a\n\x1b[31mb\u202e", "times": [1.0]}]})
+    assert file.samples[0].name == "a\\n\\x1b[31mb\\u202e"
+
+
+def hyperfine(**fields):
+    return json.dumps({"results": [{"command": "x", "times": [1.0], **fields}]}).encode()
+
+
+@pytest.mark.parametrize("tool", ["pyperf", "google/benchmark", "hyperfine"])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_file_is_refused_in_one_sentence(tool, share):
+    whole = json.dumps({"pyperf": PYPERF, "google/benchmark": GOOGLE, "hyperfine": HYPERFINE}[tool]).encode()
+    with pytest.raises(SessionFileError, match="neither a session nor a JSON file"):
+        formats.read(whole[: int(share * len(whole))], "file.json")
+
+
+@pytest.mark.parametrize(
+    ("contents", "words"),
+    [
+        (hyperfine(times=[0.0]), "above zero"),
+        (hyperfine(times=[-1.0]), "above zero"),
+        (hyperfine(times=["a"]), "malformed"),
+        (hyperfine(times=[[[[1.0]]]]), "malformed"),
+        (hyperfine(times={"a": 1}), "malformed"),
+        (hyperfine(times=[]), "no times"),
+        (hyperfine(command=""), "no name"),
+        (hyperfine(command="\n").replace(b"\\n", b" "), "no name"),
+        (hyperfine(command=None), "malformed"),
+        (hyperfine(command="x" * 1_000_000), "1000000 characters"),
+        (b'{"results": []}', "no results"),
+        (b'{"results": [{"command": "x", "times": [1e999]}]}', "neither|above zero|malformed"),
+        (b'{"results": [{"command": "x", "times": [NaN]}]}', "neither"),
+        (b'{"results": [{"command": "x", "times": [1' + b"0" * 5000 + b"]}]}", "neither|malformed|above zero"),
+        (b'{"results": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", "neither|malformed"),
+        (b'{"results": [{"command": "x", "times": [1]}, {"command": "x", "times": [2]}]}', "2 results are called"),
+        (
+            b'{"results": [{"command": "x", "measurements": [{"time_wall_clock": {"value": 1, "unit": "hour"}}]}]}',
+            "another unit",
+        ),
+        (b'{"context": 1, "benchmarks": []}', "malformed"),
+        (b'{"context": {}, "benchmarks": []}', "no results"),
+        (b'{"context": {}, "benchmarks": [{"name": "x", "real_time": 0}]}', "above zero"),
+        (b'{"context": {}, "benchmarks": [{"name": "x", "error_occurred": true}]}', "no results"),
+        (b'{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.0]}]}]}', "above zero"),
+        (b'{"version": "1.0", "metadata": {"unit": "parsec"}, "benchmarks": [{"runs": [{"values": [1]}]}]}', "parsec"),
+        (b'{"benchmarks": [{"name": "test_x", "stats": {"mean": 1}}], "machine_info": {}}', "neither a session nor a"),
+        (b"", "neither"),
+        (b"\x00" * 10_000, "neither"),
+        (b"PAR1\x15\x04\x15", "neither"),
+        (b"\x1f\x8b\x08\x00\x00", "neither"),
+    ],
+)
+def test_what_no_sample_can_be_made_of_is_refused_in_one_sentence(contents, words):
+    with pytest.raises(SessionFileError, match=words) as refused:
+        formats.read(contents, "file.json")
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 400
 
 
 @pytest.mark.parametrize(

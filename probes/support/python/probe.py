@@ -1,0 +1,529 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probe protocol 1 for probes written in Python; docs/reference/protocol.md is its contract.
+
+A probe derives from `Probe` and ends in `main(...)`. The rest is done here: --describe, --selftest, key=value, finding
+the number of operations, values, JSON lines, the deadline. probes/call/python_loop.py is the skeleton to copy. Identity
+(question/way) comes from the path of the file: no name is typed twice.
+
+Standard library only, and Python 3.8 or later: what is measured is the interpreter that runs the probe, and older ones
+are to be compared as well. The garbage collector runs as it does in any program.
+
+Exit codes: 0 right, 1 failed, 2 wrong usage, 77 cannot run here (the reason is the last line on stderr).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple, Type, Union
+
+PROTOCOL = 1
+_SELFTEST_OPERATIONS = 23  # a prime, so that rounding to a batch size shows
+_MOST_OPERATIONS = 1 << 40
+_USAGE = "(--describe, --selftest, --operations, --values, --target, --deadline, --placement, --json, key=value)"
+
+
+class Metric(NamedTuple):
+    """One reported figure: quantity `over` divided by quantity `per` of the same value.
+
+    A quantity is "wall" (seconds on the clock times `lanes`), "cpu", "user", "system" (seconds), "operations", "one",
+    or the name of a count or reading of the value.
+    """
+
+    name: str
+    unit: str  #: base unit: "s", "B", "B/s", "1"
+    better: str  #: "lower", "higher" or "neither"
+    over: str
+    per: str
+    doc: str
+
+
+class Integer(NamedTuple):
+    """An integer parameter from `minimum` to `maximum`; the first of `sweep` is used when nothing is said."""
+
+    name: str
+    doc: str
+    unit: str
+    sweep: Tuple[int, ...]
+    minimum: int
+    maximum: int
+    brief: Tuple[int, ...] = ()
+
+    def read(self, text: str) -> int:
+        """The value that a text stands for; ends the probe when it is out of limits."""
+        try:
+            number = int(text)
+        except ValueError:
+            number = self.minimum - 1
+        if not self.minimum <= number <= self.maximum:
+            _usage(f'{self.name} is an integer from {self.minimum} to {self.maximum}, not "{text}"')
+        return number
+
+    def described(self) -> Dict[str, Any]:
+        """The entry of the descriptor."""
+        kind = {"name": self.name, "type": "integer", "doc": self.doc, "unit": self.unit}
+        limits = {"minimum": self.minimum, "maximum": self.maximum, "sweep": self.sweep}
+        return {**kind, **limits, **({"brief": self.brief} if self.brief else {})}
+
+
+class Choice(NamedTuple):
+    """A parameter that is one of some words; the first of `sweep` is used when nothing is said."""
+
+    name: str
+    doc: str
+    choices: Tuple[str, ...]
+    sweep: Tuple[str, ...]
+    brief: Tuple[str, ...] = ()
+
+    def read(self, text: str) -> str:
+        """The word, if it is one of the choices; ends the probe if not."""
+        if text not in self.choices:
+            _usage(f'{self.name} is one of {",".join(self.choices)}, not "{text}"')
+        return text
+
+    def described(self) -> Dict[str, Any]:
+        """The entry of the descriptor."""
+        kind = {"name": self.name, "type": "choice", "doc": self.doc, "choices": self.choices, "sweep": self.sweep}
+        return {**kind, **({"brief": self.brief} if self.brief else {})}
+
+
+class _Usage(NamedTuple):
+    """What the process has used so far, in nanoseconds and numbers."""
+
+    user: int
+    system: int
+    voluntary: int
+    involuntary: int
+    faults: int
+    delay: int
+
+
+class Value:
+    """One timed batch. `operations` is preset to what was asked for; a batch that did another number says so here."""
+
+    def __init__(self, operations: int) -> None:
+        self.operations = operations
+        self.wall_ns = 0
+        self.lanes = 1  #: CPUs on which operations went on at the same time
+        self.counts: Dict[str, int] = {}
+        self.readings: Dict[str, float] = {}
+        self._before: Optional[_Usage] = None
+        self._used = _Usage(0, 0, 0, 0, 0, 0)
+        self._began_ns = 0
+
+    def start(self) -> None:
+        """Begin the timed part: the clock is read last."""
+        self._before = _usage_now()
+        self._began_ns = now_ns()
+
+    def stop(self) -> None:
+        """End the timed part: the clock is read first."""
+        ended_ns = now_ns()
+        after = _usage_now()
+        if self._before is None:
+            fail("a batch stopped what it never started")
+        self.wall_ns = ended_ns - self._began_ns
+        self._used = _Usage(*(last - first for last, first in zip(after, self._before)))
+
+    @property
+    def switches(self) -> int:
+        """How often the process's threads were switched away from in the timed part."""
+        return self._used.voluntary + self._used.involuntary
+
+    @property
+    def timed(self) -> bool:
+        """Whether a batch has called start()."""
+        return self._before is not None
+
+    def quantity(self, name: str) -> float:
+        """A quantity that a metric is made of, in base units; ends the probe if this value lacks it."""
+        ordinary = {
+            "wall": self.wall_ns * self.lanes / 1e9,
+            "cpu": (self._used.user + self._used.system) / 1e9,
+            "user": self._used.user / 1e9,
+            "system": self._used.system / 1e9,
+            "operations": self.operations,
+            "one": 1,
+        }
+        for quantities in (ordinary, self.counts, self.readings):
+            if name in quantities:
+                return quantities[name]
+        return fail(f"a metric is made of {name}, which no value reports")
+
+    def line(self) -> Dict[str, Any]:
+        """The line of the protocol."""
+        return {
+            "type": "value",
+            "operations": self.operations,
+            "wall_ns": self.wall_ns,
+            "lanes": self.lanes,
+            "cpu_ns": self._used.user + self._used.system,
+            "user_ns": self._used.user,
+            "system_ns": self._used.system,
+            "voluntary": self._used.voluntary,
+            "involuntary": self._used.involuntary,
+            "minor_faults": self._used.faults,
+            "run_delay_ns": self._used.delay,
+            "counts": self.counts,
+            "readings": self.readings,
+        }
+
+
+class Probe:
+    """What a probe says about itself, and what it does. Everything that has no value here is required."""
+
+    question: str  #: the question in a sentence
+    operation: str  #: what ONE operation is: one way or round trip, with or without creation
+    source: str  #: where the measurement comes from in the literature
+    statistic: str  #: "lower_quartile" for pure CPU cost, "median" where waiting is the subject
+    placements: Tuple[str, ...]  #: those of same, cross, free that make sense, the default first
+    uses: Tuple[str, ...]  #: those of cpu, sched, ipc, disk, net that it loads
+    metrics: Tuple[Metric, ...]  #: the first is the main figure
+    parameters: Tuple[Union[Integer, Choice], ...] = ()
+    baseline: Optional[str] = None  #: "question/way" of the case that measures this one's overhead
+
+    # Of this run, set before setup() is called:
+    placement: str
+    cpus: Tuple[int, ...]  #: where this run may go, in order
+    given: Dict[str, Any]  #: the parameters' values by name
+
+    def __init__(self) -> None:
+        self.caveats: List[str] = []
+
+    def setup(self) -> None:
+        """Called once before the first batch, untimed."""
+
+    def batch(self, operations: int, value: Value) -> None:
+        """Do operations between value.start() and value.stop(); counts["checked"] gets how many are proven."""
+        raise NotImplementedError
+
+    def teardown(self) -> None:
+        """Called once after the last batch, untimed."""
+
+    def selftest(self) -> None:
+        """A known answer beyond `checked`; fail() if wrong."""
+
+    def versions(self) -> Dict[str, str]:
+        """Versions of what is measured beside the interpreter, for the record of each run; asked after setup()."""
+        return {}
+
+    def caveat(self, text: str) -> None:
+        """Note a doubt that travels with the result; once a run however often it is said."""
+        if text not in self.caveats:
+            self.caveats.append(text)
+
+    def cpu_of(self, party: int) -> Optional[int]:
+        """The CPU of a party: with `same` all share one, with `cross` they alternate, with `free` None."""
+        return None if self.placement == "free" else self.cpus[party % len(self.cpus)]
+
+    def place(self, party: int) -> None:
+        """Move the calling thread to the CPU of its party; does nothing with `free`."""
+        cpu = self.cpu_of(party)
+        if cpu is not None:
+            os.sched_setaffinity(0, {cpu})
+
+
+# --- ends and clocks --------------------------------------------------------------------------------------------------
+
+
+def identity() -> str:
+    """The program's question/way, from its path."""
+    path = os.path.abspath(sys.argv[0])
+    return os.path.basename(os.path.dirname(path)) + "/" + os.path.splitext(os.path.basename(path))[0]
+
+
+def _leave(code: int, reason: str) -> NoReturn:
+    sys.stdout.flush()
+    os.write(2, f"{identity()}: {reason}\n".encode())
+    os._exit(code)  # from any thread, and without the interpreter's own end
+
+
+def fail(reason: str) -> NoReturn:
+    """End the whole probe: it went wrong."""
+    _leave(1, reason)
+
+
+def skip(reason: str) -> NoReturn:
+    """End the whole probe: it can't run here."""
+    _leave(77, reason)
+
+
+def _usage(reason: str) -> NoReturn:
+    _leave(2, reason)
+
+
+now_ns = time.monotonic_ns  #: CLOCK_MONOTONIC
+
+
+def _run_delay_reader() -> Callable[[], int]:
+    try:
+        file = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        int(os.pread(file, 64, 0).split()[1])
+    except (OSError, IndexError, ValueError):  # the kernel does not keep it
+        return lambda: 0
+    return lambda: int(os.pread(file, 64, 0).split()[1])
+
+
+_run_delay_ns = _run_delay_reader()
+
+
+def _usage_now() -> _Usage:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return _Usage(
+        user=round((own.ru_utime + children.ru_utime) * 1e9),
+        system=round((own.ru_stime + children.ru_stime) * 1e9),
+        voluntary=own.ru_nvcsw + children.ru_nvcsw,
+        involuntary=own.ru_nivcsw + children.ru_nivcsw,
+        faults=own.ru_minflt + children.ru_minflt,
+        delay=_run_delay_ns(),
+    )
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+class _Options:
+    def __init__(self) -> None:
+        self.operations: Optional[int] = None
+        self.target_ns = 10_000_000
+        self.values = 9
+        self.deadline_s = 60
+        self.json = not sys.stdout.isatty()
+
+
+def _count(option: str, text: str) -> int:
+    if not (text.isdigit() and 0 < int(text) <= _MOST_OPERATIONS):
+        _usage(f'{option} takes a positive number, not "{text}"')
+    return int(text)
+
+
+def _duration_ns(option: str, text: str) -> int:
+    for suffix, nanoseconds in (("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)):
+        if text.endswith(suffix):
+            try:
+                number = float(text[: -len(suffix)]) * nanoseconds
+            except ValueError:
+                break
+            if 0 < number < 1e18:
+                return int(number)
+            break
+    _usage(f'{option} takes a duration such as 10ms, not "{text}"')
+
+
+def _parse(probe: Probe, arguments: Sequence[str]) -> _Options:
+    options = _Options()
+    probe.placement = probe.placements[0]
+    probe.given = {parameter.name: parameter.sweep[0] for parameter in probe.parameters}
+    known = {parameter.name: parameter for parameter in probe.parameters}
+    words = iter(arguments)
+    for word in words:
+        name, equals, text = word.partition("=")
+        if word == "--json":
+            options.json = True
+        elif word.startswith("--"):
+            argument = next(words, None)
+            if argument is None:
+                _usage(f"{word} takes an argument")
+            _set_option(probe, options, word, argument)
+        elif not equals:
+            _usage(f'"{word}" is neither an option nor key=value')
+        elif name not in known:
+            _usage(f"no parameter is called {name}; --describe lists them")
+        else:
+            probe.given[name] = known[name].read(text)
+    return options
+
+
+def _set_option(probe: Probe, options: _Options, option: str, argument: str) -> None:
+    if option == "--operations":
+        options.operations = _count(option, argument)
+    elif option == "--values":
+        options.values = _count(option, argument)
+    elif option == "--target":
+        options.target_ns = _duration_ns(option, argument)
+    elif option == "--deadline":
+        options.deadline_s = max(1, _duration_ns(option, argument) // 1_000_000_000)
+    elif option == "--placement":
+        if argument not in probe.placements:
+            _usage(f'--placement is one of {",".join(probe.placements)}, not "{argument}"')
+        probe.placement = argument
+    else:
+        _usage(f"unknown option {option} {_USAGE}")
+
+
+def _place(probe: Probe) -> None:
+    """Where nobody restricted the CPUs, `same` takes the last one: CPU 0 is the one that interrupts prefer."""
+    allowed = tuple(sorted(os.sched_getaffinity(0)))
+    probe.cpus = allowed[-1:] if probe.placement == "same" else allowed
+    if probe.placement == "cross" and len(allowed) < 2:
+        skip("placement cross needs two CPUs and this process may use one")
+    probe.place(0)
+
+
+# --- running ----------------------------------------------------------------------------------------------------------
+
+
+def _batch(probe: Probe, operations: int) -> Value:
+    value = Value(operations)
+    probe.batch(operations, value)
+    if not value.timed:
+        fail("a batch never called start()")
+    if value.operations == 0:
+        fail("a batch did no operation at all")
+    checked = value.counts.get("checked")
+    if checked != value.operations:
+        fail(f"{value.operations} operations were timed but {checked} were proven to have happened")
+    return value
+
+
+def _find_operations(probe: Probe, target_ns: int) -> int:
+    """The number of operations whose batch takes about target_ns.
+
+    Grows by at most 10 so that a slow first batch (the interpreter specialises, pages are touched) does not settle it.
+    """
+    operations = 1
+    for attempt in range(40):
+        value = _batch(probe, operations)
+        factor = target_ns / max(1, value.wall_ns)
+        # From what was done, not from what was asked for: a probe may do far more, and then the time was for that.
+        wanted = max(1, round(value.operations * min(10.0, factor)))
+        if wanted > _MOST_OPERATIONS:
+            return operations
+        settled = 0.8 * operations <= wanted <= 1.2 * operations
+        close_enough = 0.25 < factor < 4 and attempt > 20  # a noisy machine never settles
+        operations = wanted
+        if settled or close_enough:
+            break
+    return operations
+
+
+def _selftest(probe: Probe) -> None:
+    probe.setup()
+    value = _batch(probe, _SELFTEST_OPERATIONS)
+    if value.operations < _SELFTEST_OPERATIONS:
+        fail(f"{_SELFTEST_OPERATIONS} operations were asked for and {value.operations} done")
+    for metric in probe.metrics:
+        value.quantity(metric.over)
+        value.quantity(metric.per)
+    probe.teardown()
+    probe.selftest()
+
+
+def _measure(probe: Probe, options: _Options) -> None:
+    probe.setup()
+    search_ns = 0
+    if options.operations is None:
+        began_ns = now_ns()
+        operations = _find_operations(probe, options.target_ns)
+        search_ns = now_ns() - began_ns
+    else:
+        operations = options.operations
+        _batch(probe, 1 + operations // 8)  # warm-up: a first batch's page faults are not the subject
+    versions = probe.versions()
+    values = [_batch(probe, operations) for _ in range(options.values)]
+    probe.teardown()
+    if options.json:
+        _print_lines(probe, operations, search_ns, versions, values)
+    else:
+        _print_for_a_person(probe, values)
+
+
+def _print_lines(
+    probe: Probe, operations: int, search_ns: int, versions: Dict[str, str], values: Sequence[Value]
+) -> None:
+    meta = {
+        "type": "meta",
+        "protocol": PROTOCOL,
+        "probe": identity(),
+        "parameters": probe.given,
+        "placement": probe.placement,
+        "cpus": probe.cpus,
+        "operations": operations,
+        "compiler": interpreter(),
+        "flags": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "clock": "CLOCK_MONOTONIC",
+        "search_ns": search_ns,
+    }
+    caveats = [{"type": "caveat", "text": text} for text in probe.caveats]
+    for line in (meta, *(value.line() for value in values), *caveats, {"type": "end", "values": len(values)}):
+        sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+def interpreter() -> str:
+    """Name and version of what runs this, and what of it is not as usual."""
+    name = {"cpython": "CPython", "pypy": "PyPy"}.get(sys.implementation.name, sys.implementation.name)
+    locked: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return f"{name} {sys.version.split()[0]}{'' if locked else ' without the global interpreter lock'}"
+
+
+def _print_for_a_person(probe: Probe, values: Sequence[Value]) -> None:
+    quartile = probe.statistic == "lower_quartile"
+    figures = []
+    for metric in probe.metrics:
+        # A figure does not exist where nothing happened that it could be divided by.
+        there = sorted(v.quantity(metric.over) / v.quantity(metric.per) for v in values if v.quantity(metric.per) > 0)
+        shown = _figure(there[(len(there) - 1) // (4 if quartile else 2)], metric.unit) if there else "-"
+        figures.append(f"{metric.name} {shown}")
+    parameters = "".join(f" {name}={value}" for name, value in probe.given.items())
+    of_values = f"{len(values)} values of {values[0].operations} operations"
+    print(f"{identity()}{parameters} @{probe.placement}: {', '.join(figures)} "
+          f"({'lower quartile' if quartile else 'median'} of {of_values}; {interpreter()})")  # fmt: skip
+    for text in probe.caveats:
+        print(f"  caveat: {text}")
+
+
+def _figure(figure: float, unit: str) -> str:
+    if unit == "1":
+        return f"{figure:.4g}"
+    factor, prefix = 1.0, ""
+    if unit == "s":
+        scales = ((1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"))
+        factor, prefix = next((scale for scale in scales if figure >= scale[0]), scales[-1])
+    return f"{figure / factor:.4g} {prefix}{unit}"
+
+
+def _describe(kind: Type[Probe]) -> None:
+    description = {
+        "protocol": PROTOCOL,
+        "probe": identity(),
+        **{name: getattr(kind, name) for name in ("question", "operation", "source", "statistic", "baseline")},
+        "placements": kind.placements,
+        "uses": kind.uses,
+        "metrics": [metric._asdict() for metric in kind.metrics],
+        "parameters": [parameter.described() for parameter in kind.parameters],
+    }
+    print(json.dumps(description, ensure_ascii=False))
+
+
+def _out_of_time(_signal: int, _frame: object) -> NoReturn:
+    fail("not finished within the deadline")
+
+
+def main(kind: Type[Probe]) -> NoReturn:
+    """Do what the command line asks of this probe, and end the process."""
+    arguments = sys.argv[1:]
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    if arguments == ["--describe"]:
+        _describe(kind)
+    else:
+        test = arguments == ["--selftest"]
+        probe = kind()
+        options = _parse(probe, [] if test else arguments)
+        _place(probe)
+        signal.signal(signal.SIGALRM, _out_of_time)
+        signal.alarm(options.deadline_s)
+        try:
+            if test:
+                _selftest(probe)
+            else:
+                _measure(probe, options)
+        except Exception as error:
+            traceback.print_exc()
+            fail(f"{type(error).__name__}: {error}")  # at once, whatever threads there are
+    sys.stdout.flush()
+    os._exit(0)  # a batch's threads and objects need no orderly end

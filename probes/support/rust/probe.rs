@@ -1,0 +1,697 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Probe protocol 1 for probes written in Rust; docs/reference/protocol.md is its contract.
+//!
+//! A probe is a [`Probe`] and a function that makes the state of a run from its parameters and returns the batch; both
+//! go to [`main!`]. The support does the rest: `--describe`, `--selftest`, key=value, finding the number of operations,
+//! values, JSON lines, the deadline. Identity comes from the path of the source file: no name is typed twice.
+//! Standard library only; the few system calls that it lacks are declared at the end.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+const PROTOCOL: u32 = 1;
+const SELFTEST_OPERATIONS: u64 = 23; // a prime, so that rounding to a batch size shows
+const DEFAULT_TARGET_NS: u64 = 10_000_000;
+const DEFAULT_VALUES: u64 = 9;
+const DEFAULT_DEADLINE_S: u64 = 60;
+const MAX_OPERATIONS: f64 = (1u64 << 40) as f64;
+
+/// Set by the build: the compiler, and the flags with the versions of what is linked.
+const COMPILER: &str = match option_env!("PROBE_COMPILER") {
+    Some(text) => text,
+    None => "unknown",
+};
+const FLAGS: &str = match option_env!("PROBE_FLAGS") {
+    Some(text) => text,
+    None => "unknown",
+};
+
+// --- what a probe says of itself -------------------------------------------------------------------------------------
+
+/// One reported figure: quantity `over` divided by quantity `per`. A quantity is "wall" (seconds on the clock times
+/// lanes), "cpu", "user", "system" (seconds), "operations", "one", or the name of a count or reading of the value.
+pub struct Metric {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub better: &'static str,
+    pub over: &'static str,
+    pub per: &'static str,
+    pub doc: &'static str,
+}
+
+/// What may be varied, an integer within its limits (inclusive). The first of `sweep` is used when nothing is said;
+/// `brief` is those of them that a first session of a few minutes takes, all when empty.
+pub struct Parameter {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub unit: &'static str,
+    pub sweep: &'static [i64],
+    pub brief: &'static [i64],
+    pub minimum: i64,
+    pub maximum: i64,
+}
+
+/// The descriptor: the fields are those of docs/reference/protocol.md.
+pub struct Probe {
+    pub question: &'static str,
+    pub operation: &'static str,
+    pub source: &'static str,
+    pub statistic: &'static str,
+    pub placements: &'static [Placement],
+    pub uses: &'static [&'static str],
+    pub baseline: Option<&'static str>,
+    pub metrics: &'static [Metric],
+    pub parameters: &'static [Parameter],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Placement {
+    Same,
+    Cross,
+    Free,
+}
+
+impl Placement {
+    fn name(self) -> &'static str {
+        match self {
+            Placement::Same => "same",
+            Placement::Cross => "cross",
+            Placement::Free => "free",
+        }
+    }
+}
+
+// --- a run and its values --------------------------------------------------------------------------------------------
+
+/// What was asked for: parameters, placement, and where this run may go, in order.
+pub struct Run {
+    pub placement: Placement,
+    pub cpus: Vec<usize>,
+    parameters: BTreeMap<&'static str, i64>,
+}
+
+impl Run {
+    /// The value of a declared parameter.
+    pub fn integer(&self, name: &str) -> i64 {
+        match self.parameters.get(name) {
+            Some(value) => *value,
+            None => fail(&format!("the probe asks for a parameter {name} that it does not declare")),
+        }
+    }
+
+    /// Move the calling thread to the CPU of party number `party`: with `same` all share one, with `cross` they
+    /// alternate, with `free` nobody is moved.
+    pub fn place(&self, party: usize) {
+        if self.placement == Placement::Free {
+            return;
+        }
+        place_on(self.cpus[party % self.cpus.len()]);
+    }
+}
+
+/// Move the calling thread to this CPU.
+pub fn place_on(cpu: usize) {
+    let mut set = CpuSet::default();
+    set.words[cpu / 64] |= 1 << (cpu % 64);
+    // SAFETY: the set outlives the call and has the size that is given.
+    if unsafe { sched_setaffinity(0, std::mem::size_of::<CpuSet>(), &set) } != 0 {
+        fail(&format!("cannot move a thread to CPU {cpu}: {}", std::io::Error::last_os_error()));
+    }
+}
+
+/// Facts of one timed batch. `operations` is preset to what was asked for; a batch that did another number says so.
+#[derive(Default)]
+pub struct Value {
+    pub operations: u64,
+    /// CPUs on which operations went on at the same time.
+    pub lanes: u64,
+    pub wall_ns: u64,
+    usage: Usage,
+    begin: Option<(Usage, Instant)>,
+    counts: Vec<(&'static str, u64)>,
+    readings: Vec<(&'static str, f64)>,
+}
+
+impl Value {
+    fn new(operations: u64) -> Self {
+        Value { operations, lanes: 1, ..Value::default() }
+    }
+
+    /// Begin of the timed part: the clock is read last here and first in [`Value::stop`].
+    pub fn start(&mut self) {
+        let usage = Usage::now();
+        self.begin = Some((usage, Instant::now()));
+    }
+
+    /// End of the timed part.
+    pub fn stop(&mut self) {
+        let now = Instant::now();
+        let Some((usage, begin)) = self.begin.take() else { fail("a batch never called start()") };
+        self.wall_ns = nanoseconds(now - begin);
+        self.usage = Usage::now().since(&usage);
+        self.begin = Some((usage, begin));
+    }
+
+    /// A fact that is counted; `checked` is how many operations are proven to have happened.
+    pub fn count(&mut self, name: &'static str, count: u64) {
+        self.counts.push((name, count));
+    }
+
+    /// A fact that is read.
+    pub fn reading(&mut self, name: &'static str, reading: f64) {
+        self.readings.push((name, reading));
+    }
+
+    fn quantity(&self, name: &str) -> f64 {
+        match name {
+            "wall" => self.wall_ns as f64 * self.lanes as f64 / 1e9,
+            "cpu" => (self.usage.user_ns + self.usage.system_ns) as f64 / 1e9,
+            "user" => self.usage.user_ns as f64 / 1e9,
+            "system" => self.usage.system_ns as f64 / 1e9,
+            "operations" => self.operations as f64,
+            "one" => 1.0,
+            _ => {
+                let count = self.counts.iter().find(|(known, _)| *known == name).map(|(_, count)| *count as f64);
+                let reading = self.readings.iter().find(|(known, _)| *known == name).map(|(_, reading)| *reading);
+                match count.or(reading) {
+                    Some(quantity) => quantity,
+                    None => fail(&format!("a metric is made of {name}, which no value reports")),
+                }
+            }
+        }
+    }
+
+    fn print(&self) {
+        let mut line = format!(
+            "{{\"type\":\"value\",\"operations\":{},\"wall_ns\":{},\"lanes\":{},\"cpu_ns\":{},\"user_ns\":{},\
+             \"system_ns\":{},\"voluntary\":{},\"involuntary\":{},\"minor_faults\":{},\"run_delay_ns\":{}",
+            self.operations,
+            self.wall_ns,
+            self.lanes,
+            self.usage.user_ns + self.usage.system_ns,
+            self.usage.user_ns,
+            self.usage.system_ns,
+            self.usage.voluntary,
+            self.usage.involuntary,
+            self.usage.minor_faults,
+            self.usage.run_delay_ns,
+        );
+        let counts: Vec<String> = self.counts.iter().map(|(name, count)| format!("\"{name}\":{count}")).collect();
+        let readings: Vec<String> = self.readings.iter().map(|(name, value)| format!("\"{name}\":{value:e}")).collect();
+        let _ = write!(line, ",\"counts\":{{{}}},\"readings\":{{{}}}}}", counts.join(","), readings.join(","));
+        say(&line);
+    }
+}
+
+/// What the kernel accounts to this process, and the time for which its first thread was ready and not running.
+#[derive(Default, Clone)]
+struct Usage {
+    user_ns: u64,
+    system_ns: u64,
+    voluntary: u64,
+    involuntary: u64,
+    minor_faults: u64,
+    run_delay_ns: u64,
+}
+
+impl Usage {
+    fn now() -> Self {
+        let mut usage = RawUsage::default();
+        // SAFETY: the structure outlives the call and is as large as that of 64-bit Linux.
+        unsafe { getrusage(0, &mut usage) };
+        let delay = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+        Usage {
+            user_ns: usage.user.nanoseconds(),
+            system_ns: usage.system.nanoseconds(),
+            voluntary: usage.longs[12] as u64,
+            involuntary: usage.longs[13] as u64,
+            minor_faults: usage.longs[4] as u64,
+            run_delay_ns: delay.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0),
+        }
+    }
+
+    fn since(&self, begin: &Usage) -> Usage {
+        Usage {
+            user_ns: self.user_ns - begin.user_ns,
+            system_ns: self.system_ns - begin.system_ns,
+            voluntary: self.voluntary - begin.voluntary,
+            involuntary: self.involuntary - begin.involuntary,
+            minor_faults: self.minor_faults - begin.minor_faults,
+            run_delay_ns: self.run_delay_ns - begin.run_delay_ns,
+        }
+    }
+}
+
+/// Bytes of this process that are resident in memory, or hold its page tables.
+pub struct Memory {
+    pub resident: u64,
+    pub page_tables: u64,
+}
+
+impl Memory {
+    pub fn now() -> Self {
+        Memory {
+            resident: kibibytes("/proc/self/smaps_rollup", "Rss:") * 1024,
+            page_tables: kibibytes("/proc/self/status", "VmPTE:") * 1024,
+        }
+    }
+}
+
+fn kibibytes(file: &str, field: &str) -> u64 {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| skip(&format!("cannot read {file}: {error}")));
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    match line.and_then(|rest| rest.split_whitespace().next()).and_then(|number| number.parse().ok()) {
+        Some(number) => number,
+        None => skip(&format!("{file} has no line {field}")),
+    }
+}
+
+// --- ending ----------------------------------------------------------------------------------------------------------
+
+static NAME: OnceLock<String> = OnceLock::new();
+static CAVEATS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn leave(code: i32, reason: &str) -> ! {
+    let _ = std::io::stdout().flush();
+    eprintln!("{}: {}", NAME.get().map_or("probe", String::as_str), reason.replace('\n', " "));
+    // SAFETY: ends the process; other threads may be in the middle of anything, so nothing else is run.
+    unsafe { _exit(code) }
+}
+
+/// End the whole probe with exit code 1.
+pub fn fail(reason: &str) -> ! {
+    leave(1, reason)
+}
+
+/// End the whole probe because it cannot run here, and say why.
+pub fn skip(reason: &str) -> ! {
+    leave(77, reason)
+}
+
+fn usage(reason: &str) -> ! {
+    leave(2, reason)
+}
+
+/// A doubt that travels with the result; printed once a run however often it is said.
+pub fn caveat(text: &str) {
+    let mut caveats = CAVEATS.lock().unwrap_or_else(|_| fail("a thread panicked"));
+    if !caveats.iter().any(|known| known == text) {
+        caveats.push(text.to_string());
+    }
+}
+
+extern "C" fn out_of_time(_signal: i32) {
+    const WORDS: &[u8] = b": not finished within the deadline\n";
+    let name = NAME.get().map_or(&b"probe"[..], |name| name.as_bytes());
+    // SAFETY: write and _exit may be called from a signal handler.
+    unsafe {
+        write(2, name.as_ptr(), name.len());
+        write(2, WORDS.as_ptr(), WORDS.len());
+        _exit(1)
+    }
+}
+
+// --- printing --------------------------------------------------------------------------------------------------------
+
+fn say(line: &str) {
+    if writeln!(std::io::stdout(), "{line}").is_err() {
+        fail("cannot write to standard output");
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut result = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                result.push('\\');
+                result.push(c);
+            }
+            c if (c as u32) < 0x20 => {
+                let _ = write!(result, "\\u{:04x}", c as u32);
+            }
+            c => result.push(c),
+        }
+    }
+    result.push('"');
+    result
+}
+
+fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+    format!("[{}]", items.iter().map(text).collect::<Vec<_>>().join(","))
+}
+
+fn describe(name: &str, probe: &Probe) {
+    let metric = |m: &Metric| {
+        format!(
+            "{{\"name\":{},\"unit\":{},\"better\":{},\"over\":{},\"per\":{},\"doc\":{}}}",
+            quoted(m.name),
+            quoted(m.unit),
+            quoted(m.better),
+            quoted(m.over),
+            quoted(m.per),
+            quoted(m.doc)
+        )
+    };
+    let parameter = |p: &Parameter| {
+        let brief =
+            if p.brief.is_empty() { String::new() } else { format!(",\"brief\":{}", list(p.brief, i64::to_string)) };
+        format!(
+            "{{\"name\":{},\"type\":\"integer\",\"doc\":{},\"unit\":{},\"minimum\":{},\"maximum\":{},\"sweep\":{}{brief}}}",
+            quoted(p.name), quoted(p.doc), quoted(p.unit), p.minimum, p.maximum, list(p.sweep, i64::to_string)
+        )
+    };
+    say(&format!(
+        "{{\"protocol\":{PROTOCOL},\"probe\":{},\"question\":{},\"operation\":{},\"source\":{},\"statistic\":{},\
+         \"baseline\":{},\"placements\":{},\"uses\":{},\"metrics\":{},\"parameters\":{}}}",
+        quoted(name),
+        quoted(probe.question),
+        quoted(probe.operation),
+        quoted(probe.source),
+        quoted(probe.statistic),
+        probe.baseline.map_or("null".to_string(), quoted),
+        list(probe.placements, |placement| quoted(placement.name())),
+        list(probe.uses, |word| quoted(word)),
+        list(probe.metrics, metric),
+        list(probe.parameters, parameter),
+    ));
+}
+
+fn print_meta(name: &str, run: &Run, probe: &Probe, operations: u64, search: Duration) {
+    let parameters: Vec<String> =
+        probe.parameters.iter().map(|p| format!("{}:{}", quoted(p.name), run.integer(p.name))).collect();
+    say(&format!(
+        "{{\"type\":\"meta\",\"protocol\":{PROTOCOL},\"probe\":{},\"parameters\":{{{}}},\"placement\":{},\"cpus\":{},\
+         \"operations\":{operations},\"compiler\":{},\"flags\":{},\"clock\":\"CLOCK_MONOTONIC\",\"search_ns\":{}}}",
+        quoted(name),
+        parameters.join(","),
+        quoted(run.placement.name()),
+        list(&run.cpus, usize::to_string),
+        quoted(COMPILER),
+        quoted(FLAGS),
+        nanoseconds(search),
+    ));
+}
+
+fn print_end(values: usize) {
+    for text in CAVEATS.lock().unwrap_or_else(|_| fail("a thread panicked")).iter() {
+        say(&format!("{{\"type\":\"caveat\",\"text\":{}}}", quoted(text)));
+    }
+    say(&format!("{{\"type\":\"end\",\"values\":{values}}}"));
+}
+
+/// One readable line for a person.
+fn print_line(name: &str, run: &Run, probe: &Probe, values: &[Value]) {
+    let mut line = name.to_string();
+    for parameter in probe.parameters {
+        let _ = write!(line, " {}={}", parameter.name, run.integer(parameter.name));
+    }
+    let _ = write!(line, " @{}:", run.placement.name());
+    let quartile = probe.statistic == "lower_quartile";
+    for (number, metric) in probe.metrics.iter().enumerate() {
+        // A figure does not exist where nothing happened that it could be divided by.
+        let mut figures: Vec<f64> = values
+            .iter()
+            .filter(|value| value.quantity(metric.per) > 0.0)
+            .map(|value| value.quantity(metric.over) / value.quantity(metric.per))
+            .collect();
+        figures.sort_by(f64::total_cmp);
+        let chosen = figures.get(figures.len().saturating_sub(1) / if quartile { 4 } else { 2 });
+        let text = chosen.map_or("-".to_string(), |figure| readable(*figure, metric.unit));
+        let _ = write!(line, "{} {} {text}", if number > 0 { "," } else { "" }, metric.name);
+    }
+    let statistic = if quartile { "lower quartile" } else { "median" };
+    let _ = write!(line, " ({statistic} of {} values of {} operations)", values.len(), values[0].operations);
+    say(&line);
+    for text in CAVEATS.lock().unwrap_or_else(|_| fail("a thread panicked")).iter() {
+        say(&format!("  caveat: {text}"));
+    }
+}
+
+fn readable(figure: f64, unit: &str) -> String {
+    let scales = [(1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")];
+    let (factor, prefix) = match unit {
+        "s" => *scales.iter().find(|(factor, _)| figure >= *factor).unwrap_or(&scales[3]),
+        _ => scales[0],
+    };
+    let scaled = figure / factor;
+    let decimals = if scaled == 0.0 { 0 } else { (3 - scaled.abs().log10().floor() as i32).clamp(0, 9) as usize };
+    format!("{scaled:.decimals$}{}", if unit == "1" { String::new() } else { format!(" {prefix}{unit}") })
+}
+
+// --- the command line ------------------------------------------------------------------------------------------------
+
+struct Options {
+    operations: Option<u64>,
+    values: u64,
+    target_ns: u64,
+    deadline_s: u64,
+    json: bool,
+}
+
+fn parse_count(option: &str, text: &str) -> u64 {
+    match text.parse() {
+        Ok(number) if number > 0 && text.starts_with(|c: char| c.is_ascii_digit()) => number,
+        _ => usage(&format!("{option} takes a positive number, not \"{text}\"")),
+    }
+}
+
+fn parse_duration_ns(option: &str, text: &str) -> u64 {
+    for (suffix, factor) in [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)] {
+        if let Some(Ok(number)) = text.strip_suffix(suffix).map(str::parse::<f64>) {
+            if number > 0.0 && number * factor < 1e18 {
+                return (number * factor) as u64;
+            }
+        }
+    }
+    usage(&format!("{option} takes a duration such as 10ms, not \"{text}\""))
+}
+
+fn parse_placement(probe: &Probe, text: &str) -> Placement {
+    let known = probe.placements.iter().find(|placement| placement.name() == text);
+    let names: Vec<&str> = probe.placements.iter().map(|placement| placement.name()).collect();
+    *known.unwrap_or_else(|| usage(&format!("--placement is one of {}, not \"{text}\"", names.join(","))))
+}
+
+fn parse_parameter(probe: &'static Probe, key: &str, text: &str) -> (&'static str, i64) {
+    let Some(parameter) = probe.parameters.iter().find(|parameter| parameter.name == key) else {
+        usage(&format!("no parameter is called {key}; --describe lists them"))
+    };
+    match text.parse() {
+        Ok(number) if (parameter.minimum..=parameter.maximum).contains(&number) => (parameter.name, number),
+        _ => usage(&format!("{key} is an integer from {} to {}, not \"{text}\"", parameter.minimum, parameter.maximum)),
+    }
+}
+
+fn parse(probe: &'static Probe, run: &mut Run, arguments: &[String]) -> Options {
+    let mut options = Options {
+        operations: None,
+        values: DEFAULT_VALUES,
+        target_ns: DEFAULT_TARGET_NS,
+        deadline_s: DEFAULT_DEADLINE_S,
+        json: !std::io::stdout().is_terminal(),
+    };
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        if word == "--json" {
+            options.json = true;
+        } else if word.starts_with("--") {
+            let Some(argument) = rest.next() else { usage(&format!("{word} takes an argument")) };
+            match word.as_str() {
+                "--operations" => options.operations = Some(parse_count(word, argument)),
+                "--values" => options.values = parse_count(word, argument),
+                "--target" => options.target_ns = parse_duration_ns(word, argument),
+                "--deadline" => options.deadline_s = parse_duration_ns(word, argument) / 1_000_000_000,
+                "--placement" => run.placement = parse_placement(probe, argument),
+                _ => usage(&format!(
+                    "unknown option {word} (--describe, --selftest, --operations, --values, --target, --deadline, \
+                     --placement, --json, key=value)"
+                )),
+            }
+        } else if let Some((key, text)) = word.split_once('=') {
+            let (name, number) = parse_parameter(probe, key, text);
+            run.parameters.insert(name, number);
+        } else {
+            usage(&format!("\"{word}\" is neither an option nor key=value"));
+        }
+    }
+    options
+}
+
+/// Where nobody restricted the CPUs, `same` takes the last one: CPU 0 is the one that interrupts prefer.
+fn find_cpus(run: &mut Run) {
+    let mut set = CpuSet::default();
+    // SAFETY: the set outlives the call and has the size that is given.
+    if unsafe { sched_getaffinity(0, std::mem::size_of::<CpuSet>(), &mut set) } < 0 {
+        fail(&format!("cannot read the CPU affinity: {}", std::io::Error::last_os_error()));
+    }
+    run.cpus = (0..64 * set.words.len()).filter(|cpu| set.words[cpu / 64] >> (cpu % 64) & 1 == 1).collect();
+    match run.placement {
+        Placement::Same => run.cpus = run.cpus.split_off(run.cpus.len() - 1),
+        Placement::Cross if run.cpus.len() < 2 => skip("placement cross needs two CPUs and this process may use one"),
+        Placement::Cross | Placement::Free => {}
+    }
+    run.place(0);
+}
+
+// --- running ---------------------------------------------------------------------------------------------------------
+
+/// Does so many operations between `start` and `stop` of the value, checks that they happened and reports how many were
+/// proven as the count `checked`.
+pub type Batch<'run> = Box<dyn FnMut(u64, &mut Value) + 'run>;
+
+fn nanoseconds(duration: Duration) -> u64 {
+    duration.as_nanos() as u64
+}
+
+fn run_batch(batch: &mut Batch<'_>, operations: u64) -> Value {
+    let mut value = Value::new(operations);
+    batch(operations, &mut value);
+    if value.begin.is_none() {
+        fail("a batch never called start()");
+    }
+    match value.counts.iter().find(|(name, _)| *name == "checked") {
+        None => fail("a value lacks the count \"checked\""),
+        Some((_, checked)) if *checked != value.operations || *checked == 0 => {
+            fail(&format!("{} operations were timed but {checked} were proven to have happened", value.operations))
+        }
+        Some(_) => value,
+    }
+}
+
+/// The number of operations whose batch takes about `target_ns`; grows by at most 10 so that a slow first batch (cold
+/// caches, page faults) does not settle it.
+fn find_operations(batch: &mut Batch<'_>, target_ns: u64) -> u64 {
+    let mut operations = 1u64;
+    for attempt in 0..40 {
+        let value = run_batch(batch, operations);
+        let factor = target_ns as f64 / value.wall_ns.max(1) as f64;
+        // From what was done, not from what was asked for: a probe may do far more, and then the time was for that.
+        let wanted = value.operations as f64 * factor.min(10.0) + 0.5;
+        if wanted > MAX_OPERATIONS {
+            return operations;
+        }
+        let next = (wanted as u64).max(1);
+        let settled = next >= operations - operations / 5 && next <= operations + operations / 5;
+        let close_enough = factor < 4.0 && factor > 0.25 && attempt > 20; // a noisy machine never settles
+        operations = next;
+        if settled || close_enough {
+            break;
+        }
+    }
+    operations
+}
+
+fn selftest(probe: &Probe, batch: &mut Batch<'_>) {
+    let value = run_batch(batch, SELFTEST_OPERATIONS);
+    if value.operations < SELFTEST_OPERATIONS {
+        fail(&format!("{SELFTEST_OPERATIONS} operations were asked for and {} done", value.operations));
+    }
+    for metric in probe.metrics {
+        value.quantity(metric.over);
+        value.quantity(metric.per);
+    }
+}
+
+fn measure(name: &str, probe: &Probe, run: &Run, options: &Options, batch: &mut Batch<'_>) {
+    let begin = Instant::now();
+    let (operations, search) = match options.operations {
+        Some(operations) => {
+            run_batch(batch, 1 + operations / 8); // warm-up: page faults and caches of the first batch are not the subject
+            (operations, Duration::ZERO)
+        }
+        None => (find_operations(batch, options.target_ns), begin.elapsed()),
+    };
+    if options.json {
+        print_meta(name, run, probe, operations, search);
+    }
+    let values: Vec<Value> = (0..options.values).map(|_| run_batch(batch, operations)).collect();
+    if options.json {
+        values.iter().for_each(Value::print);
+        print_end(values.len());
+    } else {
+        print_line(name, run, probe, &values);
+    }
+}
+
+/// Called by [`main!`]; `target` is the build's name of the program, `question-way`.
+pub fn start(target: &str, probe: &'static Probe, setup: for<'run> fn(&'run Run) -> Batch<'run>) {
+    let name = NAME.get_or_init(|| target.replacen('-', "/", 1));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments == ["--describe"] {
+        return describe(name, probe);
+    }
+    let testing = arguments == ["--selftest"];
+    let parameters = probe.parameters.iter().map(|parameter| (parameter.name, parameter.sweep[0])).collect();
+    let mut run = Run { placement: probe.placements[0], cpus: Vec::new(), parameters };
+    let options = parse(probe, &mut run, if testing { &[] } else { &arguments });
+    find_cpus(&mut run);
+    // SAFETY: the handler only calls what may be called from a handler.
+    unsafe {
+        signal(14, out_of_time);
+        alarm(options.deadline_s.clamp(1, u64::from(u32::MAX)) as u32);
+    }
+    let mut batch = setup(&run);
+    if testing {
+        selftest(probe, &mut batch);
+    } else {
+        measure(name, probe, &run, &options, &mut batch);
+    }
+}
+
+/// The main function of a probe: its descriptor, and the function that makes the batch of a run.
+#[macro_export]
+macro_rules! main {
+    ($probe:expr, $setup:expr) => {
+        fn main() {
+            $crate::start(env!("CARGO_BIN_NAME"), &$probe, $setup)
+        }
+    };
+}
+
+// --- system calls that the standard library lacks, as 64-bit Linux has them ------------------------------------------
+
+#[repr(C)]
+struct CpuSet {
+    words: [u64; 16], // 1024 CPUs
+}
+
+impl Default for CpuSet {
+    fn default() -> Self {
+        CpuSet { words: [0; 16] }
+    }
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct TimeValue {
+    seconds: i64,
+    microseconds: i64,
+}
+
+impl TimeValue {
+    fn nanoseconds(&self) -> u64 {
+        self.seconds as u64 * 1_000_000_000 + self.microseconds as u64 * 1000
+    }
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct RawUsage {
+    user: TimeValue,
+    system: TimeValue,
+    longs: [i64; 14], // 4: minor faults, 12 and 13: voluntary and involuntary switches
+}
+
+extern "C" {
+    fn sched_setaffinity(pid: i32, size: usize, set: *const CpuSet) -> i32;
+    fn sched_getaffinity(pid: i32, size: usize, set: *mut CpuSet) -> i32;
+    fn getrusage(who: i32, usage: *mut RawUsage) -> i32;
+    fn signal(number: i32, handler: extern "C" fn(i32)) -> usize;
+    fn alarm(seconds: u32) -> u32;
+    fn write(descriptor: i32, bytes: *const u8, count: usize) -> isize;
+    fn _exit(code: i32) -> !;
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard export`: a session in the format of another tool."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from steelyard.errors import UsageError
+from steelyard.keep import session as sessions
+from steelyard.show import formats
+
+_FORMATS = formats.exporters()
+_STANDARD_OUTPUT = Path("-")
+if TYPE_CHECKING:
+    Format = str
+else:
+    Format = Literal[tuple(_FORMATS)]
+
+
+def command(
+    session: Path | None = None,
+    *,
+    format_: Annotated[Format, Parameter(name="--format", show_choices=False)],
+    output_file: Annotated[Path, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = _STANDARD_OUTPUT,
+) -> None:
+    """Write a session in the format of another tool.
+
+    What a format cannot hold is left out, and said on standard error.
+
+    Parameters
+    ----------
+    session
+        Session file; the newest one of the sessions folder when left out.
+    format_
+        One of these: LIST
+    output_file
+        File to write; ``-`` for standard output, which takes every format that is text.
+    """
+    kept = sessions.read(session or sessions.latest())
+    exported = formats.export(kept, format_)
+    words = Console(stderr=True, highlight=False)
+    for doubt in exported.doubts:
+        words.print(doubt, markup=False, soft_wrap=True)
+    _write(exported.contents, output_file, format_)
+
+
+command.__doc__ = (command.__doc__ or "").replace("LIST", "; ".join(f"``{n}`` ({d})" for n, d in _FORMATS.items()))
+
+
+def _write(contents: str | bytes, path: Path, name: str) -> None:
+    if path == _STANDARD_OUTPUT:
+        if isinstance(contents, bytes):
+            raise UsageError(f"{name} is no text: give it a file with -o FILE")
+        sys.stdout.write(contents)
+        return
+    data = contents.encode() if isinstance(contents, str) else contents
+    try:
+        if path.exists() and not path.is_file():  # a device or a pipe, which must stay what it is
+            path.write_bytes(data)
+        else:
+            _replace(path.resolve(), data)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write the file so that it is there as a whole or not at all: a collector of text files reads at any moment."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

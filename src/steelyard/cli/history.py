@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard history`: a case over all sessions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from steelyard.cli import _output as output
+from steelyard.cli._comparing import parse_margin
+from steelyard.cli._many import history_of
+from steelyard.keep import folder
+from steelyard.show import history
+
+
+def command(case: str, *places: str, margin: str = "2%", json: Annotated[bool, Parameter(negative="")] = False) -> None:
+    """Show a case over the sessions of each machine, where its level changed, and what else changed there.
+
+    Parameters
+    ----------
+    case
+        ``call/syscall@same``, or a pattern that stands for one case: ``switch/pipe[kind=thread]``.
+    places
+        Folders, files or patterns of session files; the sessions folder when left out.
+    margin
+        Changes smaller than this are left out: ``2%``.
+    json
+        Print one object a machine with all sessions and changes, figures in base units.
+    """
+    share = parse_margin(margin)
+    found = history_of(case, folder.find(places), share)
+    if json:
+        output.print_json(history.as_json(found))
+    else:
+        history.show(found, output.console())

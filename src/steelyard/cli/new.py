@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard new`: a probe of one's own, which works at once and is then changed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from steelyard.errors import UsageError
+from steelyard.measure import catalog
+
+_NAME = re.compile(r"[a-z0-9_]+")
+
+
+def command(path: Path) -> None:
+    """Write a probe that works, to be changed into one that measures what you want to know.
+
+    Parameters
+    ----------
+    path
+        Where to: ``FOLDER/QUESTION/WAY.py`` or ``.c``. What the protocol needs is copied into FOLDER/support, so that
+        the folder can be given to others as it is.
+    """
+    support = catalog.native_folder() / "probes" / "support"
+    skeletons = {skeleton.suffix: skeleton for skeleton in sorted(support.glob("*/skeleton.*"))}
+    if path.suffix not in skeletons:
+        raise UsageError(f"{path} should end with one of {', '.join(skeletons)}, the languages that have a skeleton")
+    way, question, folder = path.stem, path.absolute().parent.name, path.absolute().parent.parent
+    for name in (question, way):
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f'"{name}" in {path} is no name of a probe: use a-z, 0-9 and _, as in probes/call/parse.py'
+            )
+    if path.exists():
+        raise UsageError(f"{path} exists already: choose another name or remove it")
+    skeleton = skeletons[path.suffix]
+    ours = folder / "support" / skeleton.parent.name
+    ours.mkdir(parents=True, exist_ok=True)
+    for part in sorted(skeleton.parent.iterdir()):
+        if part.is_file() and part != skeleton:
+            shutil.copy(part, ours / part.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(skeleton.read_text().replace("QUESTION", question).replace("WAY", way))
+    path.chmod(0o755 if path.suffix == ".py" else 0o644)
+    build = "" if path.suffix == ".py" else "; how it is compiled stands in its head"
+    sys.stdout.write(
+        f"wrote {path}{build}\nSTEELYARD_PROBES={folder} steelyard run {question}/{way}\n",
+    )

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard report`: sessions as a page, and as figures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from steelyard.cli import _output as output
+from steelyard.cli._comparing import parse_margin
+from steelyard.errors import UsageError
+from steelyard.judge import rules
+from steelyard.judge.report import report
+from steelyard.keep import session as sessions
+from steelyard.show import charts, html
+
+#: Sessions of one page go by letters.
+_MOST = 26
+
+
+def command(
+    *session: Path,
+    output_file: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
+    figures: Path | None = None,
+    margin: str = "2%",
+) -> None:
+    """Make a page that needs no network: price list, curves, claims, comparison, doubts, and how to repeat it.
+
+    Parameters
+    ----------
+    session
+        Session files; the newest one of the sessions folder when left out. The first of several is what the others
+        of its machine are compared with; those of other machines stand beside it and are not ranked.
+    output_file
+        Where the page goes.
+    figures
+        Also write every figure as SVG and PNG into this folder.
+    margin
+        Differences between sessions that are smaller than this do not matter: ``2%``.
+    """
+    share = parse_margin(margin)
+    if len(session) > _MOST:
+        raise UsageError(f"a page holds at most {_MOST} sessions, one a letter: ask `steelyard query` of more")
+    made = report([sessions.read(path) for path in session or (sessions.latest(),)], margin=share)
+    outcomes = rules.check(made)
+    _write(output_file, html.page(made, outcomes).encode())
+    if figures is not None:
+        for name, drawn in charts.files(made).items():
+            _write(figures / f"{name}.svg", charts.svg(drawn).encode())
+            _write(figures / f"{name}.png", charts.png(drawn))
+    for outcome in outcomes:
+        for line in outcome.broken:
+            print(f"rule {outcome.number} of 12 is not kept: {line}", file=sys.stderr)
+    words = output.console()
+    if figures is not None:
+        words.print(str(figures), markup=False, soft_wrap=True)
+    words.print(str(output_file), markup=False, soft_wrap=True)
+
+
+def _write(path: Path, contents: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror}): choose another place") from error

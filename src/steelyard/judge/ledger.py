@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session as numbers, one a run that counts: what an export writes. Beside the findings, which say what they mean."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from steelyard.judge.findings import CaseFinding, Findings, judge
+from steelyard.judge.samples import CaseRuns, case_runs, run_number
+from steelyard.records import Case, Metric, Record, Run, Session, Statistic, Value
+
+
+class RunEntry(Record, frozen=True, kw_only=True):
+    """A run that counts. ``numbers``: the figure of each metric that it has, in base units, the main one always.
+
+    ``values``: the main figure of each value; ``wall_s`` and ``cpu_s`` are per operation, ``cpu_s`` None if not known.
+    ``duration_s`` is the whole process's; 0 in an imported session, where it is not known.
+    """
+
+    block: int
+    attempt: int
+    order: int
+    started: float
+    duration_s: float
+    operations: int
+    numbers: dict[str, float]
+    values: tuple[float, ...]
+    wall_s: float
+    cpu_s: float | None
+    peak_rss_bytes: int
+    cpus: tuple[int, ...]
+    disturbed: tuple[str, ...]
+
+
+class CaseEntry(Record, frozen=True, kw_only=True):
+    """A case with its runs, in the order of their blocks, and what may be said of it."""
+
+    case: Case
+    statistic: Statistic
+    metrics: tuple[Metric, ...]
+    finding: CaseFinding
+    runs: tuple[RunEntry, ...]
+
+    @property
+    def main(self) -> Metric:
+        """The main metric."""
+        return self.metrics[0]
+
+
+class Ledger(Record, frozen=True, kw_only=True):
+    """A judged session with its numbers."""
+
+    id: str
+    version: str
+    processes_known: bool
+    findings: Findings
+    cases: tuple[CaseEntry, ...]
+
+
+def ledger(session: Session, *, controls: bool) -> Ledger:
+    """The numbers of a session, with or without those of its controls."""
+    findings = judge(session)
+    found = {finding.case: finding for finding in findings.cases}
+    imported = session.header.imported
+    return Ledger(
+        id=session.header.id,
+        version=session.header.versions.get("steelyard", ""),
+        processes_known=imported is None or imported.processes_known,
+        findings=findings,
+        cases=tuple(
+            _entry(runs, found[runs.planned.case.name])
+            for runs in case_runs(session)
+            if runs.planned.case.name in found and (controls or not runs.planned.control)
+        ),
+    )
+
+
+def _entry(runs: CaseRuns, finding: CaseFinding) -> CaseEntry:
+    metrics = runs.descriptor.metrics
+    made = (_run(run, metrics, runs.descriptor.statistic) for run in runs.counted)
+    return CaseEntry(
+        case=runs.planned.case,
+        statistic=runs.descriptor.statistic,
+        metrics=metrics,
+        finding=finding,
+        runs=tuple(run for run in made if metrics[0].name in run.numbers),
+    )
+
+
+def _run(run: Run, metrics: tuple[Metric, ...], statistic: Statistic) -> RunEntry:
+    numbers = {metric.name: run_number(run, partial(_figure, metric), statistic) for metric in metrics}
+    cpu_s = run_number(run, lambda value: _per_operation(value, "cpu"), statistic)
+    return RunEntry(
+        block=run.block,
+        attempt=run.attempt,
+        order=run.order,
+        started=run.started,
+        duration_s=run.wall_s,
+        operations=run.operations,
+        numbers={name: number for name, number in numbers.items() if math.isfinite(number)},
+        values=tuple(figure for value in run.values if (figure := value.figure(metrics[0])) is not None),
+        wall_s=run_number(run, lambda value: _per_operation(value, "wall"), statistic),
+        cpu_s=cpu_s if math.isfinite(cpu_s) else None,
+        peak_rss_bytes=run.peak_rss_bytes,
+        cpus=run.cpus,
+        disturbed=run.disturbed,
+    )
+
+
+def _figure(metric: Metric, value: Value) -> float | None:
+    return value.figure(metric)
+
+
+def _per_operation(value: Value, quantity: str) -> float | None:
+    spent = value.quantity(quantity)
+    return None if spent is None else spent / value.operations

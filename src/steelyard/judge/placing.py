@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a live machine lies on the measured curves of what a switch costs by the number of contexts."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+
+from steelyard.judge.findings import CaseFinding, Findings
+from steelyard.records import Observation, Record, Skip
+from steelyard.units import format_quantity
+
+#: The contexts at which the benchmark of 1998 was quoted.
+BENCHMARK = 40
+_FEWEST = 2  # a switch has one that leaves and one that comes
+_ALIKE = 0.05
+#: (contexts, cost in seconds), rising.
+Points = list[tuple[int, float]]
+_MAIN = "switch/yield kind=process"
+
+
+class Placed(Record, frozen=True, kw_only=True):
+    """What a switch costs on one curve, in seconds: on the average of the queue, at its 99 % point, at 40 contexts.
+
+    ``beyond``: 40 contexts, or the queue's 99 % point, lie outside of what was measured; the nearest end stands there.
+    """
+
+    curve: str
+    metric: str
+    here: float
+    at_p99: float
+    at_benchmark: float
+    beyond: bool
+
+
+class Placing(Record, frozen=True, kw_only=True):
+    """An observation as it may be shown. Lengths are of the run queue over all CPUs, the running ones included."""
+
+    observation: Observation
+    mean: float
+    p50: int
+    p90: int
+    p99: int
+    longest: int
+    switches_per_s: float
+    forks_per_s: float
+    voluntary_per_s: float
+    involuntary_per_s: float
+    own_share: float
+    session: str | None
+    curves: tuple[Placed, ...]
+    said: str
+    skips: tuple[Skip, ...]
+
+
+def quantile(lengths: Sequence[int], share: float) -> int:
+    """The smallest length that this share of the samples does not exceed."""
+    wanted, seen = share * sum(lengths), 0
+    for length, count in enumerate(lengths):
+        seen += count
+        if seen >= wanted and seen > 0:
+            return length
+    return 0
+
+
+def mean(lengths: Sequence[int]) -> float:
+    """Mean length over the samples."""
+    return sum(length * count for length, count in enumerate(lengths)) / max(1, sum(lengths))
+
+
+def cost_at(points: Sequence[tuple[int, float]], contexts: float) -> float:
+    """Cost on a curve of (contexts, cost) in rising order: straight between two points on logarithmic axes."""
+    if contexts <= points[0][0]:
+        return points[0][1]
+    for (low, cost_low), (high, cost_high) in pairwise(points):
+        if contexts <= high:
+            part = math.log(contexts / low) / math.log(high / low)
+            return math.exp((1 - part) * math.log(cost_low) + part * math.log(cost_high))
+    return points[-1][1]
+
+
+def place(observation: Observation, findings: Findings | None, *, why_not: str | None = None) -> Placing:
+    """The observation with what it says, and its place on the curves of a session of the same machine, if there is one.
+
+    ``why_not`` is the reason where there is no session at all.
+    """
+    curves, reason = _curves(observation, findings, why_not)
+    lengths, seconds = observation.lengths, max(observation.seconds, 1e-9)
+    placed = tuple(
+        _placed(name, metric, points, lengths, observation.cpus) for name, (metric, points) in curves.items()
+    )
+    placing = Placing(
+        observation=observation,
+        mean=mean(lengths),
+        p50=quantile(lengths, 0.5),
+        p90=quantile(lengths, 0.9),
+        p99=quantile(lengths, 0.99),
+        longest=max((length for length, count in enumerate(lengths) if count), default=0),
+        switches_per_s=observation.switches / seconds,
+        forks_per_s=observation.forks / seconds,
+        voluntary_per_s=observation.voluntary / seconds,
+        involuntary_per_s=observation.involuntary / seconds,
+        own_share=observation.own_cpu_s / seconds,
+        session=findings.path if findings and curves else None,
+        curves=placed,
+        said="",
+        skips=(*observation.skips, *((Skip(subject="place on the curves", reason=reason),) if reason else ())),
+    )
+    return _with_words(placing)
+
+
+def _curves(
+    observation: Observation, findings: Findings | None, why_not: str | None
+) -> tuple[dict[str, tuple[str, Points]], str | None]:
+    """Curves by name with metric and points, or the reason why there are none."""
+    if findings is None:
+        return {}, why_not
+    if findings.void:
+        return {}, f"{findings.path} is void: {findings.void}"
+    if findings.machine_key != observation.machine_key:
+        return {}, f"{findings.path} is of machine {findings.machine_key}, this is {observation.machine_key}"
+    found: dict[str, tuple[str, Points]] = {}
+    groups: dict[str, list[CaseFinding]] = defaultdict(list)
+    for case in findings.cases:
+        if case.probe.startswith("switch/") and "contexts" in case.parameters and case.placement == "same":
+            fixed = [f"{name}={value}" for name, value in case.parameters.items() if name != "contexts"]
+            groups[" ".join([case.probe, *fixed])].append(case)
+    for name, cases in groups.items():
+        # Where a probe tells real switches from others, those are meant.
+        figures = [next((other for other in case.others if other.metric == "real_switch"), None) for case in cases]
+        real = any(figures)
+        points = sorted(
+            (int(case.parameters["contexts"]), figure.median)
+            for case, other in zip(cases, figures, strict=True)
+            if (figure := other if real else case.main) is not None and figure.median > 0 and figure.unit == "s"
+        )
+        points = [point for point in points if point[0] >= _FEWEST]
+        if len(points) >= 2:
+            found[name] = ("real_switch" if real else cases[0].main.metric, points)
+    if not found:
+        return {}, f"{findings.path} has no switch by contexts on one CPU: `steelyard run switch/yield` measures it"
+    return found, None
+
+
+def _placed(name: str, metric: str, points: Points, lengths: Sequence[int], cpus: int) -> Placed:
+    def contexts(length: float) -> float:
+        return max(_FEWEST, length / cpus)
+
+    samples = sum(lengths)
+    here = sum(count * cost_at(points, contexts(length)) for length, count in enumerate(lengths)) / max(1, samples)
+    p99 = contexts(quantile(lengths, 0.99))
+    return Placed(
+        curve=name,
+        metric=metric,
+        here=here,
+        at_p99=cost_at(points, p99),
+        at_benchmark=cost_at(points, BENCHMARK),
+        beyond=not points[0][0] <= p99 <= points[-1][0] or points[-1][0] < BENCHMARK,
+    )
+
+
+def _with_words(placing: Placing) -> Placing:
+    """With the sentence that says where this machine lives."""
+    cpus = placing.observation.cpus
+    said = (
+        f"Your run queue is {placing.mean:.1f} long, 99 % of the time at most {placing.p99}, over {cpus} "
+        f"CPU{'s' if cpus > 1 else ''}"
+    )
+    main = next((curve for curve in placing.curves if curve.curve == _MAIN), next(iter(placing.curves), None))
+    if main is None:
+        return msgspec.structs.replace(placing, said=said + ".")
+    here, there = format_quantity(main.here, "s"), format_quantity(main.at_benchmark, "s")
+    if abs(main.at_benchmark / main.here - 1) <= _ALIKE:
+        said += f": there a switch costs {here}, about what the benchmark shows at {BENCHMARK} ({there})"
+    else:
+        said += f": there a switch costs {here}, not the {there} that the benchmark shows at {BENCHMARK}"
+    share = placing.switches_per_s * main.here / cpus
+    said += f". {placing.switches_per_s:.0f} switches a second are {100 * share:.2g} % of its CPU time."
+    return msgspec.structs.replace(placing, said=said)

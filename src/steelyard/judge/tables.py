@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of a study in its own shape: then (published), simulated, now (measured). From library/tables/*.toml.
+
+Columns of `then` and `simulated` name figures of library/published and library/simulated by their mechanism, those of
+`now` name cases; ``{row}`` stands for the row. What a simulation says is generated from it, see library/simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Literal, TypeVar
+
+import msgspec
+
+from steelyard.errors import InstallationError
+from steelyard.judge import published
+from steelyard.judge.published import Source
+from steelyard.records import CasePattern, Record
+
+_T = TypeVar("_T")
+Era = Literal["then", "simulated", "now"]
+
+
+class SimulatedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure that a simulation gives, in base units. ``fitted``: its costs were chosen so that it does."""
+
+    mechanism: str
+    value: float
+    unit: str
+    fitted: bool
+
+
+class _Simulated(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    source: str
+    said: str
+    figure: tuple[SimulatedFigure, ...]
+
+
+class _Column(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    head: str
+    era: Era
+    mechanism: str | None = None
+    case: str | None = None
+    cases: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.era == "now") != (self.mechanism is None) or (self.era == "now") != bool(self.case or self.cases):
+            raise ValueError(f"column {self.head!r}: `now` names a case or cases, the others a mechanism")
+
+
+class _Table(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    title: str
+    rows_are: str
+    rows: tuple[str, ...]
+    column: tuple[_Column, ...]
+    note: str | None = None
+
+
+class _File(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    source: str
+    table: tuple[_Table, ...]
+
+
+class Entry(Record, frozen=True, kw_only=True):
+    """One cell. ``fitted``: a simulation was made to give it."""
+
+    value: float
+    unit: str
+    fitted: bool = False
+
+
+class Column(Record, frozen=True, kw_only=True):
+    """A column with its entries in the order of the rows; None where there is no figure."""
+
+    head: str
+    era: Era
+    entries: tuple[Entry | None, ...]
+
+
+class StudyTable(Record, frozen=True, kw_only=True):
+    """A table as a study has it, with our own columns beside its."""
+
+    title: str
+    source: Source
+    rows_are: str
+    rows: tuple[str, ...]
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+
+
+def beside(measured: Mapping[str, tuple[float, str]]) -> tuple[StudyTable, ...]:
+    """The tables of which at least one case was measured; ``measured`` holds figure and unit by the case's name."""
+    found = (_filled(table, source, measured) for source, table in library())
+    return tuple(
+        table
+        for table in found
+        if any(entry is not None for column in table.columns if column.era == "now" for entry in column.entries)
+    )
+
+
+def _filled(table: _Table, source: Source, measured: Mapping[str, tuple[float, str]]) -> StudyTable:
+    columns = tuple(
+        Column(
+            head=column.head,
+            era=column.era,
+            entries=tuple(_entry(column, row, number, measured) for number, row in enumerate(table.rows)),
+        )
+        for column in table.column
+    )
+    said = (_simulations()[1],) if any(column.era == "simulated" for column in columns) else ()
+    notes = (*said, *((table.note,) if table.note else ()))
+    return StudyTable(
+        title=table.title, source=source, rows_are=table.rows_are, rows=table.rows, columns=columns, notes=notes
+    )
+
+
+def _entry(column: _Column, row: str, number: int, measured: Mapping[str, tuple[float, str]]) -> Entry | None:
+    if column.era == "now":
+        figure = measured.get(_case(column, row, number))
+        return None if figure is None else Entry(value=figure[0], unit=figure[1])
+    mechanism = (column.mechanism or "").replace("{row}", row)
+    if column.era == "simulated":
+        simulated = _simulations()[0].get(mechanism)
+        if simulated is None:
+            return None
+        return Entry(value=simulated.value, unit=simulated.unit, fitted=simulated.fitted)
+    known = _published().get(mechanism)
+    return None if known is None else Entry(value=known.value, unit=known.unit)
+
+
+def _case(column: _Column, row: str, number: int) -> str:
+    return column.case.replace("{row}", row) if column.case else column.cases[number]
+
+
+@cache
+def _published() -> dict[str, published.PublishedFigure]:
+    return {item.figure.mechanism: item.figure for item in published.library()}
+
+
+@cache
+def _simulations() -> tuple[dict[str, SimulatedFigure], str]:
+    """Every simulated figure by its mechanism, and what is to be said of them."""
+    files = _read_all("simulated", _Simulated)
+    figures = {figure.mechanism: figure for file in files.values() for figure in file.figure}
+    return figures, " ".join(file.said for file in files.values())
+
+
+@cache
+def library() -> tuple[tuple[Source, _Table], ...]:
+    """Every table with its source. Raises InstallationError with the file and what is wrong in it."""
+    sources = {item.source.id: item.source for item in published.library()}
+    found: list[tuple[Source, _Table]] = []
+    for name, file in _read_all("tables", _File).items():
+        source = sources.get(file.source)
+        if source is None:
+            raise InstallationError(f"{name}: no file in library/published has the source {file.source!r}")
+        for table in file.table:
+            _check(table, name)
+            found.append((source, table))
+    return tuple(found)
+
+
+def _check(table: _Table, name: str) -> None:
+    for column in table.column:
+        if column.cases and len(column.cases) != len(table.rows):
+            raise InstallationError(f"{name}: {table.title!r} has {len(table.rows)} rows, column {column.head!r} not")
+        if column.era != "now":
+            if not any(_entry(column, row, number, {}) for number, row in enumerate(table.rows)):
+                raise InstallationError(f"{name}: column {column.head!r} of {table.title!r} has no figure in any row")
+            continue
+        for number, row in enumerate(table.rows):
+            if CasePattern.parse(_case(column, row, number)) is None:
+                raise InstallationError(f"{name}: {_case(column, row, number)!r} is no case")
+
+
+def _read_all(folder: str, kind: type[_T]) -> dict[str, _T]:
+    there = resources.files("steelyard.judge.library") / folder
+    found: dict[str, _T] = {}
+    for path in sorted(there.iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".toml"):
+            name = f"library/{folder}/{path.name}"
+            try:
+                found[name] = msgspec.toml.decode(path.read_bytes(), type=kind)
+            except msgspec.DecodeError as error:
+                raise InstallationError(f"{name}: {error}") from error
+    return found

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer to a query, and what may be asked: as tables, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.show.plain import plain
+
+#: Rows that a terminal shows; files have them all.
+_MOST_ROWS = 1000
+
+
+class _Column(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def doc(self) -> str: ...
+
+
+class _View(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def row(self) -> str: ...
+
+    @property
+    def columns(self) -> Sequence[_Column]: ...
+
+
+def show(columns: Sequence[str], rows: Sequence[Sequence[Any]], console: Console) -> None:
+    """A table, and how many rows it leaves out."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for number, name in enumerate(columns):
+        numeric = any(isinstance(row[number], int | float) for row in rows)
+        table.add_column(Text(plain(name)), justify="right" if numeric else "left", overflow="fold")
+    for row in rows[:_MOST_ROWS]:
+        table.add_row(*(Text(_cell(item)) for item in row))
+    console.print(table)
+    if len(rows) > _MOST_ROWS:
+        console.print(f"{len(rows) - _MOST_ROWS} more rows: write them all with --format csv -o FILE")
+
+
+def show_views(views: Sequence[_View], console: Console) -> None:
+    """Every view with its columns."""
+    for view in views:
+        console.print(Text.assemble((view.name, "bold"), f"  a row is {view.row}"))
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 2))
+        for column in view.columns:
+            table.add_row(Text(column.name, style="cyan"), Text(column.doc))
+        console.print(table)
+        console.print()
+
+
+def as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Comma-separated values with a head; nothing for null, full precision for numbers."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_exact(item) for item in row] for row in rows)
+    return text.getvalue()
+
+
+def as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """One object a row, in a list."""
+    objects = [dict(zip(columns, map(_json_ready, row), strict=True)) for row in rows]
+    return msgspec.json.format(msgspec.json.encode(objects), indent=2).decode() + "\n"
+
+
+def _json_ready(item: Any) -> Any:
+    try:
+        return msgspec.to_builtins(item)
+    except TypeError:
+        return str(item)
+
+
+def _exact(item: Any) -> str:
+    if item is None:
+        return ""
+    return repr(item) if isinstance(item, float) else _text(item)
+
+
+def _cell(item: Any) -> str:
+    if item is None:
+        return "–"
+    return f"{item:.6g}" if isinstance(item, float) else plain(_text(item))
+
+
+def _text(item: Any) -> str:
+    if isinstance(item, dict):
+        return " ".join(f"{key}={value}" for key, value in item.items())
+    return str(item)

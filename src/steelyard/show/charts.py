@@ -1,0 +1,596 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a report, by Altair: for the page, where the reader's style sheet colours them, and as SVG or PNG.
+
+Every text of a session goes into the data and none into an expression or a field's name, so that nothing that a session
+file says is ever executed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from steelyard.judge.comparisons import Compared
+from steelyard.judge.report import Ghost, Plot, Report, Series, Spot
+from steelyard.show.comparison import interval as change_interval
+from steelyard.show.comparison import percent, verdict
+from steelyard.units import format_interval, format_quantity
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours, type size and whether a chart carries its own legend and title (a file does, the page has its own)."""
+
+    ink: str
+    soft: str
+    grid: str
+    paper: str
+    accent: str
+    series: tuple[str, ...]
+    font: str
+    legend: alt.Legend | None
+    width: int | str
+
+
+#: Eight hues that stay apart for colour-blind readers and on both backgrounds (after Okabe & Ito 2008, darkened).
+_LIGHT = ("#0b62a4", "#c2510a", "#0a7d5a", "#a03a83", "#8a6d00", "#3f3f46", "#1792a8", "#b3263a")
+
+#: The page: CSS variables, so that light and dark are the style sheet's.
+PAGE = Theme(
+    ink="var(--ink)",
+    soft="var(--soft)",
+    grid="var(--line)",
+    paper="var(--paper)",
+    accent="var(--accent)",
+    series=tuple(f"var(--s{number})" for number in range(1, len(_LIGHT) + 1)),
+    # The first of the style sheet; Vega measures labels with it.
+    font='system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif',
+    legend=None,
+    width="container",
+)
+
+#: Files: light, with a legend inside.
+FILE = Theme(
+    ink="#1b1b1a",
+    soft="#5f5e5a",
+    grid="#e4e2dc",
+    paper="#ffffff",
+    accent="#0b62a4",
+    series=_LIGHT,
+    font="DejaVu Sans, sans-serif",
+    legend=alt.Legend(orient="bottom", columns=3, title=None, symbolSize=70, labelLimit=260),
+    width=720,
+)
+
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+_DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
+_PLACEMENTS = ("same", "cross", "free")
+_ROW = 19
+_HEIGHT = 340
+#: Lines with bands beyond which the bands hide each other; the bars of the points stay.
+_MOST_BANDS = 6
+
+_SECONDS = (
+    "datum.value === 0 ? '0' : abs(datum.value) < 9.995e-7 ? format(datum.value * 1e9, '.4~g') + ' ns' : "
+    "abs(datum.value) < 9.995e-4 ? format(datum.value * 1e6, '.4~g') + ' µs' : "
+    "abs(datum.value) < 0.9995 ? format(datum.value * 1e3, '.4~g') + ' ms' : format(datum.value, '.4~g') + ' s'"
+)
+_BYTES_A_SECOND = (
+    "datum.value === 0 ? '0' : abs(datum.value) < 9.995e5 ? format(datum.value / 1e3, '.4~g') + ' kB/s' : "
+    "abs(datum.value) < 9.995e8 ? format(datum.value / 1e6, '.4~g') + ' MB/s' : "
+    "format(datum.value / 1e9, '.4~g') + ' GB/s'"
+)
+_PLAIN = "format(datum.value, '.4~s')"
+_QUANTITY_LABELS = {"s": _SECONDS, "B/s": _BYTES_A_SECOND}
+_WHOLE = "format(datum.value, ',')"
+_BYTES = (
+    "datum.value >= 1048576 && datum.value % 1048576 === 0 ? format(datum.value / 1048576, 'd') + ' Mi' : "
+    "datum.value >= 1024 && datum.value % 1024 === 0 ? format(datum.value / 1024, 'd') + ' Ki' : "
+    "format(datum.value, ',')"
+)
+_AFTER_SLASH = "indexof(datum.value, '/') < 0 ? datum.value : slice(datum.value, indexof(datum.value, '/') + 1)"
+_NO_SLASH = "indexof(datum.value, '/') < 0"
+#: A ratio as a change, or from a halving and a doubling on as a factor.
+_CHANGE = (
+    "datum.value > 1.99 ? '× ' + format(datum.value, '.3~r') : datum.value < 0.51 ? '÷ ' + format(1 / datum.value, "
+    "'.3~r') : datum.value === 1 ? 'same' : format(100 * (datum.value - 1), '+.2~r') + ' %'"
+)
+
+
+# --- what the data says -----------------------------------------------------------------------------------------------
+
+
+def said(spot: Spot, unit: str) -> str:
+    """A spot in words: the figure with its interval, or both modes."""
+    if spot.modes:
+        modes = " and ".join(
+            f"{format_quantity(mode.median, unit)} ({mode.share:.0%}{f' {mode.where}' if mode.where else ''})"
+            for mode in spot.modes
+        )
+        return f"two modes: {modes}, {spot.n} runs"
+    median = format_quantity(spot.value, unit)
+    if spot.low is None or spot.high is None:
+        return f"{median}, no interval from {spot.n} runs"
+    return f"{median} {format_interval(spot.low, spot.high, spot.value, unit)}, {spot.n} runs"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The data of a plot: a row a mark. ``pairs`` are spans between the two modes of a case."""
+
+    marks: list[Row]
+    intervals: list[Row]
+    pairs: list[Row]
+    ghosts: list[Row]
+
+    @property
+    def figures(self) -> list[float]:
+        """Everything that an axis has to reach."""
+        ends = [row[key] for row in (*self.intervals, *self.pairs) for key in ("low", "high")]
+        return [*ends, *(row["value"] for row in (*self.marks, *self.ghosts))]
+
+
+def _rows(plot: Plot) -> _Rows:
+    rows = _Rows([], [], [], [])
+    for series in plot.series:
+        for spot in series.spots:
+            what = {"series": series.name, "placement": spot.placement, "x": spot.x}
+            tip = f"{spot.case}\n{said(spot, plot.unit)}"
+            values = sorted(mode.median for mode in spot.modes) or [spot.value]
+            kind = "mode" if spot.modes else "median"
+            rows.marks.extend({**what, "value": value, "kind": kind, "tip": tip} for value in values if value > 0)
+            if spot.modes and values[0] > 0:
+                rows.pairs.append({**what, "low": values[0], "high": values[1]})
+            elif spot.low is not None and spot.high is not None and spot.low > 0:
+                rows.intervals.append({**what, "low": spot.low, "high": spot.high})
+        rows.ghosts.extend(
+            {"series": series.name, "x": ghost.x, "value": ghost.value, "tip": _ghost_words(ghost, plot.unit)}
+            for ghost in series.ghosts
+            if ghost.value > 0
+        )
+    return rows
+
+
+def _ghost_words(ghost: Ghost, unit: str) -> str:
+    words = f"published: {ghost.mechanism}\n{format_quantity(ghost.value, unit)} ({ghost.source})"
+    return f"{words}\nbut: {ghost.error}" if ghost.error else words
+
+
+def _round_numbers(figures: Sequence[float]) -> list[float]:
+    """Ticks of a log axis: decades, with 2 and 5 between them where there are few."""
+    if not figures:
+        return []
+    low, high = math.floor(math.log10(min(figures))), math.ceil(math.log10(max(figures)))
+    steps = (1,) if high - low > 3 else (1, 2, 5)
+    return [float(f"{step}e{power}") for power in range(low, high + 1) for step in steps]
+
+
+# --- building blocks --------------------------------------------------------------------------------------------------
+
+
+class _Drawing:
+    """Layers over named data; a layer whose data is empty is left out, for Vega would warn of it."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.theme = theme
+        self._layers: list[Any] = []
+        self._data: dict[str, Sequence[Row]] = {}
+
+    def add(self, name: str, rows: Sequence[Row], draw: Callable[[alt.Chart], Any]) -> None:
+        """A layer of these rows, if there are any. Layers of one name share their rows."""
+        if rows:
+            self._data[name] = list(rows)
+            self._layers.append(draw(alt.Chart(alt.NamedData(name))))
+
+    def spec(self, title: str, height: int) -> Row:
+        """The Vega-Lite specification."""
+        theme, in_page = self.theme, self.theme.legend is None
+        chart = (
+            alt.layer(*self._layers)
+            .add_params(alt.param(name="picked", value=[]))
+            .properties(
+                width=theme.width,
+                height=height,
+                background="transparent" if in_page else theme.paper,
+                padding={"left": 0, "right": 4, "top": 2, "bottom": 2} if in_page else 14,
+            )
+            .configure(font=theme.font, aria=False)
+            .configure_view(stroke=None)
+            .configure_axis(
+                labelColor=theme.soft,
+                titleColor=theme.soft,
+                gridColor=theme.grid,
+                domainColor=theme.grid,
+                tickColor=theme.grid,
+                labelFontSize=11.5,
+                titleFontSize=11.5,
+                titleFontWeight="normal",
+            )
+            .configure_legend(labelColor=theme.ink, labelFontSize=11)
+            .configure_title(color=theme.ink, fontSize=15, anchor="start", fontWeight="bold", offset=14)
+        )
+        spec: Row = (chart if in_page else chart.properties(title=title)).to_dict()
+        spec["datasets"] = self._data
+        return spec
+
+
+def _picked(rest: float, field: str) -> Any:
+    """Opacity: all alike until the reader picks some."""
+    test = f"length(picked) === 0 || indexof(picked, datum.{field}) >= 0"
+    return alt.condition(test, alt.value(rest), alt.value(rest * 0.12))
+
+
+def _in_order(values: Sequence[str], shown: Sequence[Any]) -> alt.Scale:
+    return alt.Scale(domain=list(values), range=list(shown))
+
+
+def _quantity_axis(unit: str, figures: Sequence[float], **more: Any) -> alt.Axis:
+    return alt.Axis(
+        labelExpr=_QUANTITY_LABELS.get(unit, _PLAIN),
+        values=_round_numbers(figures),
+        title=None,
+        labelOverlap="greedy",
+        labelSeparation=8,
+        **more,
+    )
+
+
+# --- the price list ---------------------------------------------------------------------------------------------------
+
+
+def prices(plot: Plot, theme: Theme = PAGE) -> Row:
+    """All mechanisms on one log scale, a row each below its question; the marks of a row are its cases."""
+    rows = _rows(plot)
+    ordered = price_order(plot)
+    looks = [one for one in placement_looks(theme) if any(row["placement"] == one[0] for row in rows.marks)]
+    names = [name for name, _, _ in looks]
+    colours = _in_order(names, [colour for _, _, colour in looks])
+    quiet = alt.Color("placement:N", scale=colours, legend=None)
+    colour = alt.Color("placement:N", scale=colours, legend=theme.legend)
+    shape = alt.Shape("placement:N", scale=_in_order(names, [one for _, one, _ in looks]), legend=theme.legend)
+    y = alt.Y(
+        "series:N",
+        scale=alt.Scale(
+            domain=[name for group, members in ordered for name in (group, *(row.name for row in members))],
+            paddingInner=0,
+            paddingOuter=0.2,
+        ),
+        axis=alt.Axis(
+            title=None,
+            labelExpr=_AFTER_SLASH,
+            labelFontWeight=alt.condition(_NO_SLASH, alt.value("bold"), alt.value("normal")),
+            labelColor=alt.condition(_NO_SLASH, alt.value(theme.ink), alt.value(theme.soft)),
+            labelLimit=190,
+            ticks=False,
+            domain=False,
+            labelPadding=8,
+        ),
+    )
+    scale = alt.Scale(type="log", nice=False, padding=8)
+    axis = _quantity_axis(plot.unit, rows.figures, orient="top", domain=False, ticks=False)
+    low, value = alt.X("low:Q", scale=scale, axis=axis), alt.X("value:Q", scale=scale, axis=axis)
+    spans = [_span(series, plot.unit) for series in plot.series]
+
+    drawing = _Drawing(theme)
+    drawing.add(
+        "spans",
+        [span for span in spans if "low" in span],
+        lambda chart: chart.mark_rule(color=theme.grid, strokeWidth=1.5).encode(x=low, x2="high:Q", y=y),
+    )
+    drawing.add(
+        "intervals",
+        rows.intervals,
+        lambda chart: chart.mark_rule(strokeWidth=6).encode(
+            x=low, x2="high:Q", y=y, color=quiet, opacity=_picked(0.4, "placement")
+        ),
+    )
+    drawing.add(
+        "pairs",
+        rows.pairs,
+        lambda chart: chart.mark_rule(strokeWidth=1.5, strokeDash=[2, 2]).encode(
+            x=low, x2="high:Q", y=y, color=quiet, opacity=_picked(1, "placement")
+        ),
+    )
+    drawing.add(
+        "ghosts",
+        rows.ghosts,
+        lambda chart: chart.mark_point(
+            shape="cross", angle=45, size=46, filled=False, stroke=theme.soft, strokeWidth=1.2
+        ).encode(x=value, y=y, tooltip="tip:N"),
+    )
+    drawing.add(
+        "marks",
+        rows.marks,
+        lambda chart: chart.mark_point(size=44, strokeWidth=1.5, filled=False).encode(
+            x=value,
+            y=y,
+            color=colour,
+            shape=shape,
+            fill=alt.condition("datum.kind === 'mode'", alt.value(theme.paper), quiet),
+            opacity=_picked(1, "placement"),
+            tooltip="tip:N",
+        ),
+    )
+    # The script leaves these out where the page is too narrow for them.
+    drawing.add(
+        "words",
+        spans,
+        lambda chart: chart.mark_text(align="left", dx=10, color=theme.ink, fontSize=11.5).encode(
+            x=alt.value("width"), y=y, text="text:N"
+        ),
+    )
+    return drawing.spec(plot.title, _ROW * (len(plot.series) + len(ordered)))
+
+
+def placement_looks(theme: Theme = PAGE) -> list[tuple[str, str, str]]:
+    """Name, shape and colour of each placement."""
+    return list(zip(_PLACEMENTS, _SHAPES, theme.series, strict=False))
+
+
+def price_order(plot: Plot) -> list[tuple[str, list[Series]]]:
+    """Questions by their best figure, and within them mechanisms by theirs."""
+    sign = -1 if plot.better == "higher" else 1
+
+    def best(series: Series) -> float:
+        return min(sign * spot.value for spot in series.spots)
+
+    groups: dict[str, list[Series]] = {}
+    for series in sorted(plot.series, key=best):
+        groups.setdefault(series.group, []).append(series)
+    return list(groups.items())
+
+
+def _span(series: Series, unit: str) -> Row:
+    """From the least to the most of a row, with words for both."""
+    values = [value for spot in series.spots for value in (spot.value, *(mode.median for mode in spot.modes))]
+    least, most = format_quantity(min(values), unit), format_quantity(max(values), unit)
+    same_unit = least.partition(" ")[2] == most.partition(" ")[2]
+    words = least if least == most else f"{least.partition(' ')[0] if same_unit else least} – {most}"
+    ends = {"low": min(values), "high": max(values)} if min(values) > 0 else {}
+    return {"series": series.name, "text": words, **ends}
+
+
+# --- curves -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a series is told from others: colour, shape and dashes."""
+
+    colour: str
+    shape: str
+    dash: tuple[int, ...]
+
+
+def look(number: int, theme: Theme = PAGE) -> Look:
+    """The look of the n-th series; no two of the first 24 share all three."""
+    hues = len(theme.series)
+    turn = number // hues
+    return Look(theme.series[number % hues], _SHAPES[(number + turn) % len(_SHAPES)], _DASHES[turn % len(_DASHES)])
+
+
+def curves(plot: Plot, theme: Theme = PAGE) -> Row:
+    """Cost by a parameter on log axes: a line a series, its intervals as a band, the figures of others as ghosts."""
+    rows = _rows(plot)
+    names = [series.name for series in plot.series]
+    joined = {series.name for series in plot.series if series.joined}
+    looks = [look(number, theme) for number in range(len(names))]
+    colours = _in_order(names, [one.colour for one in looks])
+    quiet = alt.Color("series:N", scale=colours, legend=None)
+    colour = alt.Color("series:N", scale=colours, legend=theme.legend)
+    shape = alt.Shape("series:N", scale=_in_order(names, [one.shape for one in looks]), legend=theme.legend)
+    dash = alt.StrokeDash("series:N", scale=_in_order(names, [list(one.dash) for one in looks]), legend=None)
+    x = _parameter_axis(plot, sorted({row["x"] for row in (*rows.marks, *rows.ghosts)}))
+    scale = alt.Scale(type="log", nice=False, padding=10)
+    axis = _quantity_axis(plot.unit, rows.figures)
+    low, value = alt.Y("low:Q", scale=scale, axis=axis), alt.Y("value:Q", scale=scale, axis=axis)
+
+    drawing = _Drawing(theme)
+    drawing.add(
+        "bounds",
+        [
+            {"value": bound.value, "tip": f"{bound.name}\n{format_quantity(bound.value, plot.unit)}"}
+            for bound in plot.bounds
+            if bound.value > 0
+        ],
+        lambda chart: chart.mark_rule(strokeDash=[1, 4], strokeWidth=1.4, color=theme.soft).encode(
+            y=value, tooltip="tip:N"
+        ),
+    )
+    drawing.add(
+        "bands",
+        [row for row in rows.intervals if row["series"] in joined and len(names) <= _MOST_BANDS],
+        lambda chart: chart.mark_area().encode(x=x, y=low, y2="high:Q", color=quiet, opacity=_picked(0.16, "series")),
+    )
+    drawing.add(
+        "intervals",
+        rows.intervals,
+        lambda chart: chart.mark_rule(strokeWidth=1.5).encode(
+            x=x, y=low, y2="high:Q", color=quiet, opacity=_picked(0.6, "series")
+        ),
+    )
+    drawing.add(
+        "ghosts",
+        rows.ghosts,
+        lambda chart: chart.mark_line(strokeWidth=1, strokeDash=[3, 3]).encode(
+            x=x, y=value, color=quiet, opacity=_picked(0.5, "series")
+        ),
+    )
+    drawing.add(
+        "ghosts",
+        rows.ghosts,
+        lambda chart: chart.mark_point(filled=False, shape="cross", angle=45, size=42).encode(
+            x=x, y=value, color=quiet, opacity=_picked(0.7, "series"), tooltip="tip:N"
+        ),
+    )
+    drawing.add(
+        "lines",
+        [row for row in rows.marks if row["series"] in joined and row["kind"] == "median"],
+        lambda chart: chart.mark_line(strokeWidth=1.8).encode(
+            x=x, y=value, color=quiet, strokeDash=dash, opacity=_picked(1, "series")
+        ),
+    )
+    drawing.add(
+        "pairs",
+        rows.pairs,
+        lambda chart: chart.mark_rule(strokeDash=[2, 2], strokeWidth=1.5).encode(
+            x=x, y=low, y2="high:Q", color=quiet, opacity=_picked(1, "series")
+        ),
+    )
+    drawing.add(
+        "marks",
+        rows.marks,
+        lambda chart: chart.mark_point(size=46, strokeWidth=1.5, filled=False).encode(
+            x=x,
+            y=value,
+            color=colour,
+            shape=shape,
+            fill=alt.condition("datum.kind === 'mode'", alt.value(theme.paper), quiet),
+            opacity=_picked(1, "series"),
+            tooltip="tip:N",
+        ),
+    )
+    return drawing.spec(plot.title, _HEIGHT)
+
+
+def _parameter_axis(plot: Plot, xs: list[int]) -> alt.X:
+    """Ticks where something was measured; a zero among them calls for a scale that has one."""
+    return alt.X(
+        "x:Q",
+        scale=alt.Scale(type="log" if xs and xs[0] > 0 else "symlog", nice=False, padding=14),
+        axis=alt.Axis(
+            title=plot.x if plot.x_unit in {None, "1"} else f"{plot.x} ({plot.x_unit})",
+            values=xs,
+            labelExpr=_BYTES if plot.x_unit == "B" else _WHOLE,
+            labelOverlap="greedy",
+            labelSeparation=8,
+            grid=False,
+        ),
+    )
+
+
+# --- comparison -------------------------------------------------------------------------------------------------------
+
+#: Verdicts are told apart by shape and fill as well as by colour.
+MARKS = {"different": "diamond", "equivalent": "circle", "undecided": "square"}
+
+
+def verdict_colours(theme: Theme = PAGE) -> dict[str, str]:
+    """The colour of each verdict."""
+    return {"different": theme.series[1], "equivalent": theme.series[2], "undecided": theme.soft}
+
+
+def ratios(cases: Sequence[Compared], margin: float, title: str, theme: Theme = PAGE) -> Row:
+    """Each case's ratio with its interval; the band is the margin within which cases are called equivalent."""
+    furthest = max((max(case.ratio, 1 / case.ratio) for case in cases), default=1.1) * 1.25
+    rows = [
+        {
+            "case": case.case,
+            "value": case.ratio,
+            # An end without a bound, or far away, ends at the edge of the figure.
+            "low": max(case.low, 1 / furthest),
+            "high": furthest if case.high is None else min(case.high, furthest),
+            "verdict": case.verdict,
+            "tip": f"{case.case}\n{percent(case.ratio)} {change_interval(case)}\n{verdict(case, margin)}",
+        }
+        for case in cases
+    ]
+    colours = verdict_colours(theme)
+    scale_of_colours = _in_order(list(MARKS), [colours[name] for name in MARKS])
+    quiet = alt.Color("verdict:N", scale=scale_of_colours, legend=None)
+    colour = alt.Color("verdict:N", scale=scale_of_colours, legend=theme.legend)
+    shape = alt.Shape("verdict:N", scale=_in_order(list(MARKS), list(MARKS.values())), legend=theme.legend)
+    y = alt.Y(
+        "case:N",
+        sort=None,
+        axis=alt.Axis(title=None, labelExpr=_AFTER_SLASH, labelLimit=300, ticks=False, domain=False, labelPadding=8),
+    )
+    scale = alt.Scale(type="log", domain=[1 / furthest, furthest], nice=False)
+    axis = alt.Axis(
+        title=None,
+        labelExpr=_CHANGE,
+        values=_round_ratios(furthest),
+        orient="top",
+        labelOverlap="greedy",
+        labelSeparation=8,
+        domain=False,
+        ticks=False,
+    )
+    low, value = alt.X("low:Q", scale=scale, axis=axis), alt.X("value:Q", scale=scale, axis=axis)
+
+    drawing = _Drawing(theme)
+    drawing.add(
+        "margin",
+        [{"low": 1 / (1 + margin), "high": 1 + margin, "value": 1}],
+        lambda chart: chart.mark_rect(color=theme.grid, opacity=0.6).encode(x=low, x2="high:Q"),
+    )
+    drawing.add(
+        "margin",
+        [{"low": 1 / (1 + margin), "high": 1 + margin, "value": 1}],
+        lambda chart: chart.mark_rule(color=theme.soft).encode(x=value),
+    )
+    drawing.add(
+        "ratios",
+        rows,
+        lambda chart: chart.mark_rule(strokeWidth=2).encode(
+            x=low, x2="high:Q", y=y, color=quiet, opacity=_picked(0.55, "verdict")
+        ),
+    )
+    drawing.add(
+        "ratios",
+        rows,
+        lambda chart: chart.mark_point(size=52, strokeWidth=1.5, filled=False).encode(
+            x=value,
+            y=y,
+            color=colour,
+            fill=alt.condition("datum.verdict === 'undecided'", alt.value(theme.paper), quiet),
+            shape=shape,
+            opacity=_picked(1, "verdict"),
+            tooltip="tip:N",
+        ),
+    )
+    return drawing.spec(title, _ROW * max(1, len(rows)))
+
+
+def _round_ratios(furthest: float) -> list[float]:
+    """Ticks on both sides of 1, as far as the figure reaches."""
+    if furthest < 1.25:
+        below, above = [0.8, 0.9, 0.95], [1.05, 1.1, 1.2]
+    elif furthest < 2.5:
+        below, above = [0.5, 0.7, 0.8, 0.9], [1.1, 1.25, 1.5, 2]
+    else:
+        below, above = [0.001, 0.01, 0.1, 0.2, 0.5], [2, 5, 10, 100, 1000]
+    return [*(tick for tick in below if tick * furthest > 1), 1, *(tick for tick in above if tick < furthest)]
+
+
+# --- without a browser ------------------------------------------------------------------------------------------------
+
+
+def svg(spec: Row) -> str:
+    """A chart as SVG."""
+    return str(vl_convert.vegalite_to_svg(spec))
+
+
+def png(spec: Row) -> bytes:
+    """A chart as PNG, twice the size for dense screens."""
+    return bytes(vl_convert.vegalite_to_png(spec, scale=2))
+
+
+def files(report: Report) -> dict[str, Row]:
+    """Every figure of a report by the name of its file, without its ending."""
+    found: dict[str, Row] = {}
+    for judged in report.sessions:
+        found |= {plot.id: prices(plot, FILE) for plot in judged.prices}
+        found |= {plot.id: curves(plot, FILE) for plot in judged.curves}
+    for number, compared in enumerate(report.comparisons):
+        cases = sorted(compared.cases, key=lambda case: (-case.ratio, case.case))
+        if cases:
+            found[f"ratios-{number}"] = ratios(cases, compared.margin, f"{compared.b} against {compared.a}", FILE)
+    return found

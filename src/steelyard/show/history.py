@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of a case: a table with a curve on a terminal, a drawing for a page, objects for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.judge.history import History, Past, Series, Turn
+from steelyard.show.comparison import percent
+from steelyard.show.page.markup import Markup, tag
+from steelyard.show.plain import plain
+from steelyard.units import format_interval, format_quantity
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_CURVE_WIDTH = 72
+#: Sessions that a terminal lists; the curve and the changes are of all.
+_MOST_SESSIONS = 40
+
+
+def show(found: History, console: Console) -> None:
+    """The case on every machine that has measured it."""
+    console.print(Text(plain(found.case), style="bold"))
+    for series in found.series:
+        console.print()
+        _series(series, console)
+    if len(found.series) > 1:
+        console.print()
+        console.print("machines are shown beside each other and are not ranked")
+    console.print()
+    console.print(f"changes smaller than {100 * found.margin:g} % are left out; a flat series has one in at most 5 %")
+
+
+def _series(series: Series, console: Console) -> None:
+    console.print(
+        f"machine {escape(plain(series.machine_key))}, {escape(plain(series.machine))}: "
+        f"{len(series.sessions)} sessions, {escape(series.metric)}"
+    )
+    console.print(Text(f"  {sparkline([one.median for one in series.sessions])}", style="cyan"))
+    _turns(series, console)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("", "started", "median", "95 % interval", "n", "session"):
+        table.add_column(name, justify="right" if name in ("median", "95 % interval", "n") else "left", no_wrap=True)
+    turned = {turn.index: turn for turn in series.turns}
+    for number, one in list(enumerate(series.sessions))[-_MOST_SESSIONS:]:
+        mark = Text("void", style="red") if one.void else _mark(turned.get(number))
+        table.add_row(
+            mark,
+            Text(plain(one.started[:16].replace("T", " "))),
+            format_quantity(one.median, one.unit),
+            Text(_interval(one)),
+            str(one.n),
+            Text(plain(one.path.rpartition("/")[2])),
+        )
+    console.print(table)
+    if len(series.sessions) > _MOST_SESSIONS:
+        console.print(f"  and {len(series.sessions) - _MOST_SESSIONS} older ones: --json has them all")
+    for caveat in series.caveats:
+        console.print(Text(f"  {caveat}", style="yellow"))
+
+
+def _turns(series: Series, console: Console) -> None:
+    for turn in series.turns:
+        one = series.sessions[turn.index]
+        style = "bold red" if turn.worse else "bold"
+        console.print(
+            Text(f"  {plain(one.started[:16].replace('T', ' '))}: {turn_in_words(turn, one.unit)}", style=style)
+        )
+        for difference in turn.differences:
+            console.print(
+                Text(f"    {plain(difference.what)}: {plain(difference.before)} → {plain(difference.after)}"),
+                soft_wrap=True,
+            )
+        if not turn.differences:
+            console.print(Text("    the headers on both sides are alike"))
+
+
+def turn_in_words(turn: Turn, unit: str) -> str:
+    """``1.00 µs → 1.20 µs (+20.0 %), p = 0.001``."""
+    levels = f"{format_quantity(turn.before, unit)} → {format_quantity(turn.after, unit)}"
+    chance = "p < 0.0001" if turn.p_value < 1e-4 else f"p = {turn.p_value:.2g}"
+    return f"{levels} ({percent(turn.ratio)}), {chance}"
+
+
+def _mark(turn: Turn | None) -> Text:
+    if turn is None:
+        return Text()
+    return Text("▲" if turn.ratio > 1 else "▼", style="red" if turn.worse else "bold")
+
+
+def _interval(one: Past) -> str:
+    if one.low is None or one.high is None:
+        return "–"
+    return format_interval(one.low, one.high, one.median, one.unit)
+
+
+def sparkline(numbers: Sequence[float]) -> str:
+    """Numbers as a row of blocks between their least and their greatest; the median of several where there are many."""
+    width = min(len(numbers), _CURVE_WIDTH)
+    parts = [numbers[k * len(numbers) // width : (k + 1) * len(numbers) // width] for k in range(width)]
+    middles = [sorted(part)[len(part) // 2] for part in parts]
+    low, high = min(middles), max(middles)
+    if low == high:
+        return _BLOCKS[0] * width
+    return "".join(_BLOCKS[round((one - low) / (high - low) * (len(_BLOCKS) - 1))] for one in middles)
+
+
+# --- for a page -------------------------------------------------------------------------------------------------------
+
+_WIDTH, _HEIGHT = 760.0, 250.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 14.0, 26.0, 30.0
+
+
+class _Scale:
+    """Where a session and a figure are in the drawing."""
+
+    def __init__(self, series: Series) -> None:
+        ends = [end for one in series.sessions for end in (one.low, one.median, one.high) if end is not None]
+        self.low, self.high = min(ends), max(ends)
+        if self.low == self.high:
+            self.low, self.high = self.low * 0.99, self.high * 1.01 or 1.0
+        self._step = (_WIDTH - _LEFT - _RIGHT) / max(1, len(series.sessions))
+
+    def x(self, number: float) -> float:
+        return _LEFT + (number + 0.5) * self._step
+
+    def y(self, figure: float) -> float:
+        return _TOP + (self.high - figure) / (self.high - self.low) * (_HEIGHT - _TOP - _BOTTOM)
+
+
+def drawing(series: Series) -> Markup:
+    """The medians with their intervals in the order of the sessions, the levels between changes, and the changes."""
+    scale = _Scale(series)
+    parts = [*_axis(series, scale), *_levels(series, scale)]
+    parts += [_point(one, number, scale) for number, one in enumerate(series.sessions)]
+    changes = {0: "no change of level found", 1: "1 change of level"}
+    found = changes.get(len(series.turns), f"{len(series.turns)} changes of level")
+    label = f"{len(series.sessions)} sessions, {found}: the table below has the figures"
+    box = f"0 0 {_WIDTH:.0f} {_HEIGHT:.0f}"
+    return tag("svg", *parts, viewBox=box, role="img", aria_label=label, class_="history")
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
+    return tag("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", class_=kind)
+
+
+def _words(x: float, y: float, words: str, anchor: str, kind: str | None = None) -> Markup:
+    return tag("text", words, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=kind)
+
+
+def _axis(series: Series, scale: _Scale) -> list[Markup]:
+    """Three levels with their figures, and the days of the first and the last session."""
+    unit, parts = series.unit, []
+    for figure in (scale.low, (scale.low + scale.high) / 2, scale.high):
+        y = scale.y(figure)
+        parts.append(_line(_LEFT, y, _WIDTH - _RIGHT, y, "grid"))
+        parts.append(_words(_LEFT - 8, y + 4, format_quantity(figure, unit), "end"))
+    days = [one.started[:10] for one in series.sessions]
+    parts.append(_words(_LEFT, _HEIGHT - 8, days[0], "start"))
+    if days[-1] != days[0]:
+        parts.append(_words(_WIDTH - _RIGHT, _HEIGHT - 8, days[-1], "end"))
+    return parts
+
+
+def _levels(series: Series, scale: _Scale) -> list[Markup]:
+    parts = []
+    ends = [*(turn.index for turn in series.turns), len(series.sessions)]
+    for turn, end in zip(series.turns, ends[1:], strict=True):
+        x, kind = scale.x(turn.index - 0.5), "worse" if turn.worse else "turn"
+        parts.append(_line(x, _TOP - 8, x, _HEIGHT - _BOTTOM, kind))
+        parts.append(_line(x, scale.y(turn.after), scale.x(end - 0.5), scale.y(turn.after), "level"))
+        anchor = "end" if x > _WIDTH * 0.8 else "start"
+        parts.append(_words(x + (-5 if anchor == "end" else 5), _TOP - 12, percent(turn.ratio), anchor, f"{kind} mark"))
+    if series.turns:
+        first = series.turns[0]
+        y = scale.y(first.before)
+        parts.append(_line(scale.x(-0.5), y, scale.x(first.index - 0.5), y, "level"))
+    return parts
+
+
+def _point(one: Past, number: int, scale: _Scale) -> Markup:
+    x = scale.x(number)
+    said = f"{one.started[:16].replace('T', ' ')}: {format_quantity(one.median, one.unit)} {_interval(one)}"
+    parts = [tag("title", f"{said}, void: {one.void}" if one.void else said)]
+    if one.low is not None and one.high is not None:
+        parts.append(_line(x, scale.y(one.low), x, scale.y(one.high), "interval"))
+    circle = tag(
+        "circle", cx=f"{x:.1f}", cy=f"{scale.y(one.median):.1f}", r="3.5", class_="void-point" if one.void else None
+    )
+    return tag("g", *parts, circle)
+
+
+# --- for programs -----------------------------------------------------------------------------------------------------
+
+
+def as_json(found: History) -> dict[str, Any]:
+    """One object a machine, figures in base units; a change names the session that it lies before."""
+    return {
+        "case": found.case,
+        "margin": found.margin,
+        "machines": [
+            {
+                **msgspec.to_builtins(series),
+                "turns": [
+                    {**msgspec.to_builtins(turn), "session": series.sessions[turn.index].path} for turn in series.turns
+                ],
+            }
+            for series in found.series
+        ],
+    }

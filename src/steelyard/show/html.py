@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as one page: everything inline, nothing loaded, nothing evaluated, nothing of a session executed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import vl_convert
+
+from steelyard.judge import rules
+from steelyard.judge.report import Judged, Report
+from steelyard.show.page import claims, comparing, doubts, method, results, studies
+from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
+
+_ASSETS = resources.files("steelyard.show.page")
+
+
+@cache
+def _script() -> Markup:
+    """Vega with all it needs and the page's own script, once for all figures."""
+    bundle = vl_convert.javascript_bundle(snippet=(_ASSETS / "script.js").read_text())
+    return Markup(bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+
+
+def _hash(contents: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(contents.encode()).digest()).decode()}'"
+
+
+def page(report: Report, outcomes: tuple[rules.Outcome, ...]) -> str:
+    """The whole page; ``outcomes`` is what its check against the rules gave."""
+    style = Markup((_ASSETS / "style.css").read_text())
+    script = _script()
+    # Nothing but these two texts may act: no network, no evaluated text, no inline handler, no form, no frame.
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)} 'unsafe-hashes'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", _title(report)),
+        tag("style", style),
+    )
+    body = tag(
+        "body",
+        *_body(report, outcomes),
+        tag("div", id="tip", role="presentation"),
+        tag("script", script, type="module"),
+    )
+    return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
+
+
+def _title(report: Report) -> str:
+    first = report.sessions[0].findings
+    return f"Steelyard: {first.machine.get('cpu', 'a machine')}, {first.started[:10]}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A section of the page and its place in the contents."""
+
+    name: str
+    title: str
+    contents: Markup
+
+
+def _body(report: Report, outcomes: tuple[rules.Outcome, ...]) -> list[Markup]:
+    several = len(report.sessions) > 1
+    parts = [_Part("comparison", "Compared", comparing.comparisons(report))] if several else []
+    for number, judged in enumerate(report.sessions):
+        own = _session_parts(judged)
+        if number == 0:
+            parts += own
+        else:
+            inside = [tag("section", tag("h3", part.title), part.contents, id=part.name) for part in own]
+            title = f"{judged.label[:1].upper()}{judged.label[1:]}"
+            parts.append(_Part(f"session-{number}", title, fold(f"All of {judged.label}, {_when(judged)}", *inside)))
+    parts += [
+        _Part("error-rates", "How often we are wrong", method.error_rates(report)),
+        _Part("rules", "Twelve rules", method.self_check(outcomes)),
+        _Part("repeat", "How to repeat it", _repeat(report)),
+    ]
+    links = [tag("a", part.title, href=f"#{part.name}") for part in parts]
+    return [
+        tag("a", "Skip to the results", href=f"#{parts[0].name}", class_="skip"),
+        tag("header", *_head(report), tag("nav", *links, aria_label="contents")),
+        tag("main", *(tag("section", tag("h2", part.title), part.contents, id=part.name) for part in parts)),
+        tag(
+            "footer",
+            tag(
+                "p",
+                f"Made by Steelyard {report.sessions[0].setup.versions.get('steelyard', '')} from "
+                f"{', '.join(judged.findings.path for judged in report.sessions)}.",
+            ),
+        ),
+    ]
+
+
+def _session_parts(judged: Judged) -> list[_Part]:
+    prefix = judged.prefix
+    return [
+        _Part(f"{prefix}prices", "The price list", results.prices(judged)),
+        *(_Part(name, title.capitalize(), contents) for name, title, contents in results.questions(judged)),
+        _Part(
+            f"{prefix}claims",
+            "What others say",
+            joined([claims.claims(judged.claims), studies.studies(judged.findings.tables)]),
+        ),
+        _Part(f"{prefix}doubts", "Doubts", doubts.doubts(judged.findings)),
+    ]
+
+
+def _of(judged: Judged) -> str:
+    return f"{judged.label[:1].upper()}{judged.label[1:]}, {_when(judged)}"
+
+
+def _when(judged: Judged) -> str:
+    return judged.findings.started[:16].replace("T", " ")
+
+
+def _repeat(report: Report) -> Markup:
+    if len(report.sessions) == 1:
+        return method.repeat(report.sessions[0], report)
+    return joined(
+        piece for judged in report.sessions for piece in (tag("h3", _of(judged)), method.repeat(judged, report))
+    )
+
+
+# --- the head ---------------------------------------------------------------------------------------------------------
+
+
+def _head(report: Report) -> list[Markup]:
+    first = report.sessions[0]
+    voids = [
+        tag(
+            "p",
+            tag("strong", "Void: do not use these figures. "),
+            f"{judged.label}: {judged.findings.void}",
+            class_="void",
+            role="alert",
+        )
+        for judged in report.sessions
+        if judged.findings.void
+    ]
+    return [
+        tag("p", "Steelyard", class_="mark"),
+        tag("h1", first.findings.machine.get("cpu", "a machine")),
+        tag("p", _lede(report), class_="lede"),
+        *voids,
+        definitions(_facts(report), "facts"),
+    ]
+
+
+def _lede(report: Report) -> str:
+    findings = report.sessions[0].findings
+    shown = [case for case in findings.cases if not case.control]
+    mechanisms = len({case.probe for case in shown})
+    words = (
+        f"What {mechanisms} mechanisms cost on this machine, in {len(shown)} cases, measured "
+        f"{_when(report.sessions[0])} UTC in {findings.blocks} blocks of fresh processes in random order."
+    )
+    others = [judged.label for judged in report.sessions[1:]]
+    if others:
+        words += f" It is session A; {' and '.join(others)} {'stands' if len(others) == 1 else 'stand'} beside it."
+    return words
+
+
+def _facts(report: Report) -> list[tuple[str, str]]:
+    first = report.sessions[0]
+    findings = first.findings
+    machine, environment = findings.machine, findings.environment
+    virtual = ", a virtual machine" if machine.get("hypervisor") == "yes" else ""
+    return [
+        (
+            "Machine",
+            f"{machine.get('logical cpus', '?')} CPUs, {machine.get('memory', '? GiB')}, "
+            f"kernel {environment.get('kernel', '?')}{virtual}; machine key {findings.machine_key}",
+        ),
+        ("Asked", tag("code", first.setup.command)),
+        ("How sure", _sure(first)),
+        *((_of(judged), tag("code", judged.setup.command)) for judged in report.sessions[1:]),
+    ]
+
+
+def _sure(judged: Judged) -> str:
+    findings = judged.findings
+    shown = [case for case in findings.cases if not case.control]
+    bounded = sum(case.main.low is not None for case in shown)
+    states = ", ".join(f"{control.name} {control.state}" for control in findings.controls)
+    unfinished = "" if findings.complete else "The session is not complete. "
+    return (
+        f"{unfinished}{bounded} of {len(shown)} figures have a 95 % interval; "
+        f"{findings.disturbed_runs} of {findings.runs} runs were disturbed. Controls: {states or 'none'}."
+    )

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An observed machine on a terminal: the distribution of its run queue, its rates, its place on the curves."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.judge.placing import BENCHMARK, Placing
+from steelyard.show.terminal import show_skips
+from steelyard.units import format_duration, format_quantity
+
+_BAR_WIDTH = 40
+_MOST_ROWS = 24
+
+
+def show(placing: Placing, console: Console) -> None:
+    """All of it."""
+    seen = placing.observation
+    console.print(
+        f"{seen.started}, {format_duration(seen.seconds)}, {sum(seen.lengths)} samples, {seen.cpus} CPUs, "
+        f"{seen.tasks} tasks, machine key {seen.machine_key}"
+    )
+    if seen.command:
+        state = "goes on" if seen.command_status is None else f"ended with {seen.command_status}"
+        console.print(Text(f"beside {' '.join(seen.command)}, which {state}"))
+    console.print()
+    _lengths(placing, console)
+    _rates(placing, console)
+    _curves(placing, console)
+    console.print(Text(placing.said))
+    console.print(
+        f"[dim]observing took {100 * placing.own_share:.2f} % of a CPU and {seen.own_switches} switches, "
+        "not counted above[/]"
+    )
+    show_skips(placing.skips, console)
+
+
+def _lengths(placing: Placing, console: Console) -> None:
+    """One row a length up to where 99 % of the samples are; long queues in steps, so that the table stays a page."""
+    lengths = placing.observation.lengths
+    step = -(-(placing.p99 + 1) // _MOST_ROWS)
+    last = (placing.p99 // step + 1) * step
+    groups = {(first, first + step - 1): lengths[first : first + step] for first in range(0, last, step)}
+    total = max(1, sum(lengths))
+    console.print("[bold]tasks that run or are ready, over all CPUs[/]")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("length", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column("", no_wrap=True)
+    for (first, final), counts in groups.items():
+        share = sum(counts) / total
+        name = str(first) if first == final else f"{first}–{final}"
+        table.add_row(name, f"{100 * share:.1f} %", "█" * round(share * _BAR_WIDTH))
+    beyond = sum(lengths[last:])
+    if beyond:
+        table.add_row(f"over {last - 1}", f"{100 * beyond / total:.2g} %")
+    console.print(table)
+    console.print(
+        f"mean {placing.mean:.2f}, half of the time at most {placing.p50}, 90 % {placing.p90}, 99 % {placing.p99}, "
+        f"longest {placing.longest}\n"
+    )
+
+
+def _rates(placing: Placing, console: Console) -> None:
+    seen = placing.observation
+    rest = max(0.0, placing.switches_per_s - placing.voluntary_per_s - placing.involuntary_per_s)
+    console.print(
+        f"switches {placing.switches_per_s:.0f} a second: {placing.voluntary_per_s:.0f} given away, "
+        f"{placing.involuntary_per_s:.0f} taken away, {rest:.0f} from idle or by tasks that have ended"
+    )
+    console.print(f"forks {placing.forks_per_s:.1f} a second (processes and threads)")
+    if seen.run_delay_s is not None:
+        console.print(f"run delay {format_duration(seen.run_delay_s)} of all tasks together")
+    if seen.pressure_s is not None:
+        share = 100 * seen.pressure_s / max(seen.seconds, 1e-9)
+        console.print(f"somebody waited for a CPU during {share:.1f} % of the time")
+    console.print()
+
+
+def _curves(placing: Placing, console: Console) -> None:
+    if not placing.curves:
+        return
+    console.print(Text(f"what a switch costs here, by {placing.session}", style="bold"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("curve", "metric"):
+        table.add_column(name, no_wrap=True)
+    for name in ("here", "at your 99 %", f"at {BENCHMARK} contexts"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for curve in placing.curves:
+        far = " (end of the curve)" if curve.beyond else ""
+        figures = (curve.here, curve.at_p99, curve.at_benchmark)
+        table.add_row(curve.curve, curve.metric, *(format_quantity(figure, "s") for figure in figures), far)
+    console.print(table)
+    console.print()

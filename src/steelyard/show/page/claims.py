@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What others say, with its verdict here and the evidence."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from steelyard.judge.claims import Verdict
+from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
+from steelyard.show.claims import answered, counts, evidence, short
+from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
+
+#: A sign beside each word, for those who see no colours and for print.
+_SIGNS = {
+    Verdict.HOLDS: "✓",
+    Verdict.FAILS: "✗",
+    Verdict.UNDECIDED: "?",
+    Verdict.NOT_COMPARABLE: "–",
+    Verdict.NOT_MEASURED: "–",
+}
+_CAVEATS = 3
+
+
+def claims(findings: ClaimFindings) -> Markup:
+    """The answered claims in the open, by source; the others folded away."""
+    by_source = groupby(
+        sorted(findings.findings, key=lambda finding: finding.source.id), key=lambda finding: finding.source.id
+    )
+    return joined(
+        [
+            tag("p", f"{counts(findings)}.", class_="lead"),
+            *(_source(list(members)) for _, members in by_source),
+            tag("p", _method(findings), class_="soft"),
+        ]
+    )
+
+
+def _source(members: list[ClaimFinding]) -> Markup:
+    source = members[0].source
+    order = list(Verdict)
+    said = sorted((one for one in members if answered(one)), key=lambda one: order.index(one.verdict))
+    decided = [one for one in said if one.verdict is not Verdict.UNDECIDED]
+    undecided = [one for one in said if one.verdict is Verdict.UNDECIDED]
+    unanswered = [one for one in members if not answered(one)]
+    return joined(
+        [
+            tag("h3", f"{source.title}, {source.year}"),
+            tag("p", f"On {source.machine}.", class_="soft"),
+            *(_claim(one) for one in decided),
+            *([fold(f"{len(undecided)} undecided", *(_claim(one) for one in undecided))] if undecided else []),
+            *(
+                [fold(f"{len(unanswered)} not measured, or not comparable", *(_claim(one) for one in unanswered))]
+                if unanswered
+                else []
+            ),
+        ]
+    )
+
+
+def _claim(finding: ClaimFinding) -> Markup:
+    claim, verdict = finding.claim, finding.verdict
+    here = [text for heading, text in evidence(finding) if heading in {"here", ""}]
+    why = [(heading, text) for heading, text in evidence(finding) if heading not in {"here", ""}]
+    shown = finding.caveats[:_CAVEATS]
+    more = len(finding.caveats) - len(shown)
+    pairs = [
+        *([("here", joined(tag("div", text) for text in here))] if here else []),
+        *((heading, text) for heading, text in why),
+        ("said", claim.said),
+        ("scope", claim.scope),
+        *([("but", claim.note)] if claim.note else []),
+        *(("caveat", caveat) for caveat in shown),
+        *([("", f"and {more} more caveats")] if more > 0 else []),
+    ]
+    word = tag("span", f"{_SIGNS[verdict]} {verdict.value}", class_=f"verdict {verdict.value.replace(' ', '-')}")
+    found = tag("span", short(finding), class_="found") if finding.ranges or finding.growth else Markup()
+    return tag(
+        "details",
+        tag("summary", word, tag("span", claim.statement, found, class_="statement")),
+        definitions(pairs),
+        class_="claim",
+    )
+
+
+def _method(findings: ClaimFindings) -> str:
+    return (
+        f"Intervals are of {findings.confidence:.0%}. A verdict stands only if it also does when all {findings.edges} "
+        "ends of ranges are judged together (sign flips of whole blocks, Westfall and Young), so that the chance of "
+        f"even one wrong verdict is held at {1 - findings.confidence:.0%}."
+    )

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A chart in the page: caption, buttons to pick series, the chart, and the same as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from steelyard.judge.comparisons import Compared
+from steelyard.judge.report import Plot, Series
+from steelyard.show import charts
+from steelyard.show.comparison import interval, percent, verdict
+from steelyard.show.page.markup import Markup, data, fold, joined, table, tag
+from steelyard.units import format_interval, format_quantity
+
+_PATHS = {
+    "circle": "M8 2.5a5.5 5.5 0 1 0 .01 0z",
+    "square": "M3.5 3.5h9v9h-9z",
+    "triangle-up": "M8 2.5l5.6 10.2H2.4z",
+    "triangle-down": "M8 13.5l5.6-10.2H2.4z",
+    "diamond": "M8 1.6l5 6.4-5 6.4-5-6.4z",
+    "cross": "M6 2h4v4h4v4h-4v4H6v-4H2V6h4z",
+}
+
+
+def _swatch(shape: str, colour: str, dash: Sequence[int] = (), *, hollow: bool = False) -> Markup:
+    line = (
+        tag("path", d="M0 8h28", stroke=colour, stroke_width="1.8", stroke_dasharray=" ".join(map(str, dash)))
+        if dash
+        else Markup()
+    )
+    moved = "translate(6 0)" if dash else None
+    return tag(
+        "svg",
+        line,
+        tag(
+            "path",
+            d=_PATHS[shape],
+            fill="none" if hollow else colour,
+            stroke=colour if hollow else None,
+            transform=moved,
+        ),
+        width="28" if dash else "16",
+        height="16",
+        aria_hidden="true",
+    )
+
+
+def _button(name: str, swatch: str) -> Markup:
+    return tag("button", swatch, name, type="button", aria_pressed="false", data_series=name)
+
+
+def _figure(
+    name: str, title: str, note: Iterable[str], spec: charts.Row, buttons: Iterable[str], words: str, *tables: str
+) -> Markup:
+    """The chart is an image to a screen reader, described by its caption and by the tables below it."""
+    still = Markup(charts.svg(spec | {"width": 720})) if spec.get("width") == "container" else Markup()
+    return tag(
+        "figure",
+        tag("figcaption", tag("strong", title), *note, id=f"{name}-caption"),
+        tag("div", *buttons, class_="controls", role="group", aria_label="pick series"),
+        tag("div", tag("div"), class_="chart", role="img", aria_label=words, aria_describedby=f"{name}-caption"),
+        tag("noscript", still),
+        data(name, spec),
+        *tables,
+        id=name,
+        data_figure=name,
+    )
+
+
+_SCALE = tag("button", "linear axes", type="button", class_="scale", aria_pressed="false")
+
+
+def prices(plot: Plot) -> Markup:
+    """The price list."""
+    spec = charts.prices(plot)
+    placements = list(dict.fromkeys(spot.placement for series in plot.series for spot in series.spots))
+    buttons = [
+        _button(name, _swatch(shape, colour)) for name, shape, colour in charts.placement_looks() if name in placements
+    ]
+    rows = [
+        (spot.case, *_figures(series, number, plot.unit))
+        for _, members in charts.price_order(plot)
+        for series in members
+        for number, spot in enumerate(series.spots)
+    ]
+    cheap, dear = _ends(plot)
+    return _figure(
+        plot.id,
+        plot.title,
+        [
+            "A row a mechanism, a mark a case, one log scale for all. Wide bars are 95 % intervals, hollow marks the "
+            "two modes of a case that has two, grey crosses what others published.",
+        ],
+        spec,
+        [*buttons, _SCALE],
+        f"{plot.title}: {len(plot.series)} mechanisms from {cheap} to {dear}. The table below has every figure.",
+        fold(f"All {len(rows)} figures as a table", table(_HEAD, rows, caption=plot.title)),
+    )
+
+
+_HEAD = ("case", "median", "95 % interval", "runs", "published")
+
+
+def _figures(series: Series, number: int, unit: str) -> tuple[str, ...]:
+    spot = series.spots[number]
+    beside = [ghost for ghost in series.ghosts if ghost.x == spot.x] if spot.x is not None or number == 0 else []
+    published = "; ".join(f"{format_quantity(ghost.value, unit)} ({ghost.source})" for ghost in beside[:3])
+    if spot.modes:
+        modes = " / ".join(format_quantity(mode.median, unit) for mode in spot.modes)
+        shares = " / ".join(f"{mode.share:.0%}" for mode in spot.modes)
+        return modes, f"two modes, {shares}", str(spot.n), published
+    within = "–" if spot.low is None or spot.high is None else format_interval(spot.low, spot.high, spot.value, unit)
+    return format_quantity(spot.value, unit), within, str(spot.n), published
+
+
+def _ends(plot: Plot) -> tuple[str, str]:
+    values = [spot.value for series in plot.series for spot in series.spots]
+    return format_quantity(min(values), plot.unit), format_quantity(max(values), plot.unit)
+
+
+def curves(plot: Plot) -> Markup:
+    """Curves over a parameter."""
+    spec = charts.curves(plot)
+    looks = [charts.look(number) for number in range(len(plot.series))]
+    buttons = [
+        _button(series.name, _swatch(one.shape, one.colour, one.dash))
+        for series, one in zip(plot.series, looks, strict=True)
+    ]
+    rows = [
+        (spot.case, *_figures(series, number, plot.unit))
+        for series in plot.series
+        for number, spot in enumerate(series.spots)
+    ]
+    low, high = _ends(plot)
+    bounds = [f" Dotted: {bound.name}, {format_quantity(bound.value, plot.unit)}." for bound in plot.bounds]
+    ghosts = " Crosses on thin dashes are published figures." if any(series.ghosts for series in plot.series) else ""
+    modes = any(spot.modes for series in plot.series for spot in series.spots)
+    return _figure(
+        plot.id,
+        plot.title,
+        [
+            _sentence(plot.y),
+            " Bars and bands are 95 % intervals.",
+            ghosts,
+            " Hollow pairs are the two modes of a case that has two." if modes else "",
+            *bounds,
+        ],
+        spec,
+        [*buttons, _SCALE],
+        f"{plot.title}: {len(plot.series)} curves between {low} and {high}. The table below has every point.",
+        fold(f"All {len(rows)} points as a table", table(_HEAD, rows, caption=plot.title)),
+    )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
+
+
+def ratios(name: str, title: str, cases: Sequence[Compared], margin: float) -> Markup:
+    """How cases differ between two sessions."""
+    spec = charts.ratios(cases, margin, title)
+    counts = {word: sum(case.verdict == word for case in cases) for word in charts.MARKS}
+    colours = charts.verdict_colours()
+    buttons = [
+        _button(word, _swatch(shape, colours[word], hollow=word == "undecided"))
+        for word, shape in charts.MARKS.items()
+        if counts[word]
+    ]
+    rows = [
+        (
+            case.case,
+            format_quantity(case.a, case.unit),
+            format_quantity(case.b, case.unit),
+            percent(case.ratio),
+            interval(case),
+            tag("span", _verdict(case, margin), class_=f"verdict {case.verdict}"),
+        )
+        for case in cases
+    ]
+    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return _figure(
+        name,
+        title,
+        [f"{told}. The band is the margin of {100 * margin:g} %; to the right is more than in A."],
+        spec,
+        [*buttons, _SCALE],
+        f"{title}: {told}. The table below has every ratio.",
+        fold(
+            f"All {len(rows)} ratios as a table",
+            table(("case", "A", "B", "B against A", "interval, %", "verdict"), rows, caption=title),
+        ),
+    )
+
+
+_GLYPHS = {"different": "◆", "equivalent": "●", "undecided": "□"}
+
+
+def _verdict(case: Compared, margin: float) -> str:
+    better = "" if case.verdict != "different" else (", worse" if case.worse else ", better")
+    return f"{_GLYPHS[case.verdict]} {verdict(case, margin)}{better}"
+
+
+def all_of(figures: Iterable[str]) -> Markup:
+    """Figures one after the other."""
+    return joined(figures)

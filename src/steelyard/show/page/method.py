@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How sure one may be, and how to do it again: error rates, the twelve rules, setup and methods."""
+
+from __future__ import annotations
+
+from steelyard.judge import rules
+from steelyard.judge.report import Judged, Report, Technique
+from steelyard.show import proof
+from steelyard.show.page.markup import Markup, definitions, fold, joined, table, tag
+from steelyard.units import format_duration, format_quantity
+
+
+def error_rates(report: Report) -> Markup:
+    """The measured error rates: ours in the open, those of others' rules folded."""
+    (title, head, rows), *others = proof.sections(report.proof)
+    ours = [row for row in rows if row[0].startswith("steelyard")]
+    return joined(
+        [
+            tag(
+                "p",
+                "How often the verdicts are wrong was measured on synthetic noise whose truth is known; ",
+                tag("code", f"steelyard prove --seed {report.proof.seed}"),
+                " gives the same tables.",
+            ),
+            tag("div", table(head, ours, numbers_from=2, caption=title)),
+            fold("Beside the rules that other tools ship", table(head, rows, numbers_from=2, caption=title)),
+            *(fold(name, table(heads, body, numbers_from=2, caption=name)) for name, heads, body in others),
+            fold("What was assumed", tag("p", proof.ASSUMPTIONS)),
+        ]
+    )
+
+
+def self_check(outcomes: tuple[rules.Outcome, ...]) -> Markup:
+    """The report against the rules of scientific benchmarking."""
+    kept = sum(not outcome.broken for outcome in outcomes)
+    rows = [
+        (
+            f"{outcome.number}. {outcome.asks}",
+            tag(
+                "span",
+                "✗ not kept" if outcome.broken else "✓ kept",
+                class_=f"verdict {'broken' if outcome.broken else 'kept'}",
+            ),
+            joined(tag("div", line) for line in outcome.broken) if outcome.broken else outcome.kept_by,
+        )
+        for outcome in outcomes
+    ]
+    return joined(
+        [
+            tag("p", f"This page was held against twelve rules for reporting performance: {kept} of {len(rows)} kept."),
+            tag("div", table(("rule", "state", "how, or where not"), rows), class_="prose"),
+            tag("p", f"The rules are those of {rules.SOURCE}.", class_="soft"),
+        ]
+    )
+
+
+def repeat(judged: Judged, report: Report) -> Markup:
+    """The command, what it ran with, and how figures were made of what it measured."""
+    setup, findings = judged.setup, judged.findings
+    return joined(
+        [
+            tag("pre", setup.command, tabindex="0"),
+            definitions(
+                [
+                    ("seed", str(setup.seed)),
+                    ("blocks", f"{setup.blocks}; {setup.order}"),
+                    ("values", f"at least {setup.values} a run, each of about {format_quantity(setup.target_s, 's')}"),
+                    ("versions", ", ".join(f"{name} {version}" for name, version in setup.versions.items())),
+                    *([("took", format_duration(findings.wall_s))] if findings.wall_s else []),
+                    ("session file", findings.path),
+                ]
+            ),
+            fold(
+                "The machine and its settings", definitions([*findings.machine.items(), *findings.environment.items()])
+            ),
+            fold(
+                "How figures were made",
+                definitions((method.of, f"{method.how}. Interval: {method.interval}.") for method in report.methods),
+            ),
+            fold(
+                f"What was timed: {len(setup.techniques)} mechanisms",
+                tag("div", table(_TECHNIQUE, (_technique(one) for one in setup.techniques)), class_="prose"),
+            ),
+        ]
+    )
+
+
+_TECHNIQUE = ("mechanism", "one operation", "a run's number", "varied", "compiled by", "source")
+
+
+def _technique(technique: Technique) -> tuple[str, ...]:
+    levels = [f"{name}: {', '.join(map(str, values))}" for name, values in technique.factors.items() if values]
+    return (
+        technique.probe,
+        technique.operation,
+        technique.statistic,
+        "; ".join([*levels, f"placement: {', '.join(technique.placements)}"]),
+        "; ".join(technique.compilers),
+        technique.source,
+    )

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was measured: the price list, then a section a question."""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.judge.findings import CaseFinding, Figure, Matrix
+from steelyard.judge.report import Judged, question_of
+from steelyard.show.page import figures
+from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
+from steelyard.units import format_interval, format_quantity
+
+_HEAD = (
+    "case",
+    "median",
+    "95 % interval",
+    "less overhead",
+    "minimum",
+    "p25",
+    "p99",
+    "runs",
+    "user",
+    "system",
+    "switches",
+    "published",
+)
+
+
+def prices(judged: Judged) -> Markup:
+    """Everything on one scale."""
+    return joined(figures.prices(plot) for plot in judged.prices)
+
+
+def questions(judged: Judged) -> list[tuple[str, str, Markup]]:
+    """Of each question: the id of its section, its name, and what is in it."""
+    shown = [case for case in judged.findings.cases if not case.control]
+    found: dict[str, list[CaseFinding]] = {}
+    for case in shown:
+        found.setdefault(question_of(case), []).append(case)
+    return [
+        (f"{judged.prefix}{question}", question, _question(judged, question, cases))
+        for question, cases in found.items()
+    ]
+
+
+def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup:
+    asked = {technique.probe: technique for technique in judged.setup.techniques}
+    mechanisms = list(dict.fromkeys(case.probe for case in cases))
+    plots = [plot for plot in judged.curves if plot.question == question]
+    matrices = [matrix for matrix in judged.findings.matrices if matrix.family.split("/")[0] == question]
+    return joined(
+        [
+            tag("p", f"{_many(len(mechanisms), 'mechanism')} in {_many(len(cases), 'case')}.", class_="lead"),
+            *(figures.curves(plot) for plot in plots),
+            *(_matrix(matrix) for matrix in matrices),
+            fold(
+                f"Every figure of {question}",
+                table(_HEAD, (row for case in cases for row in _rows(case)), caption=f"Every figure of {question}"),
+            ),
+            fold(
+                "What one operation is",
+                listed(
+                    joined([tag("span", name.partition("/")[2] or name, class_="case"), f": {asked[name].operation}"])
+                    for name in mechanisms
+                ),
+            ),
+        ]
+    )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _rows(case: CaseFinding) -> list[tuple[str, ...]]:
+    first = (
+        case.case,
+        *_figure(case.main),
+        _maybe(case.user_s, "s"),
+        _maybe(case.system_s, "s"),
+        _maybe(case.switches, "1"),
+        _published(case.main),
+    )
+    return [first, *((f"  {other.metric}", *_figure(other), "", "", "", _published(other)) for other in case.others)]
+
+
+def _maybe(value: float | None, unit: str) -> str:
+    return "" if value is None else format_quantity(value, unit)
+
+
+def _figure(figure: Figure) -> tuple[str, ...]:
+    unit = figure.unit
+    if figure.modes:
+        centre = " / ".join(format_quantity(mode.median, unit) for mode in figure.modes)
+        interval = "two modes, " + " / ".join(f"{mode.share:.0%}" for mode in figure.modes)
+    else:
+        centre = format_quantity(figure.median, unit)
+        low = -math.inf if figure.low is None else figure.low
+        high = math.inf if figure.high is None else figure.high
+        interval = format_interval(low, high, figure.median, unit)
+    ends = (format_quantity(value, unit) for value in (figure.minimum, figure.p25, figure.p99))
+    return centre, interval, _net(figure), *ends, str(figure.n)
+
+
+def _net(figure: Figure) -> str:
+    net = figure.net
+    if net is None:
+        return ""
+    if net.high is None or net.low is None:
+        return f"~{format_quantity(net.median, figure.unit)}"
+    if net.high < 0:
+        return "see caveats"
+    if net.at_most:
+        return f"at most {format_quantity(net.high, figure.unit)}"
+    return f"{format_quantity(net.median, figure.unit)} {format_interval(net.low, net.high, net.median, figure.unit)}"
+
+
+def _published(figure: Figure) -> str:
+    return ", ".join(
+        f"{format_quantity(item.figure.value, item.figure.unit)} ({item.source.year}){'!' if item.figure.error else ''}"
+        for item in figure.published[:2]
+    )
+
+
+def _matrix(matrix: Matrix) -> Markup:
+    """Ways down, the parameter across, as studies print them turned by a quarter so that many ways fit."""
+    title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed}"
+    rows = [(way, *(_cell(matrix, way, x) for x in matrix.rows)) for way in matrix.ways]
+    head = ("way", *(f"{matrix.parameter} {x}" for x in matrix.rows))
+    return fold(f"Table: {title}", table(head, rows, caption=f"{title}; published figures in brackets"))
+
+
+def _cell(matrix: Matrix, way: str, x: int) -> str:
+    cell = matrix.rows[x].get(way)
+    if cell is None:
+        return ""
+    ours = format_quantity(cell.median, matrix.unit)
+    return ours if cell.published is None else f"{ours} ({format_quantity(cell.published, matrix.unit)})"

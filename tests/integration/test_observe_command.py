@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard observe` as a user types it, and what the simulator makes of its recording."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.simulated import schedulers
+
+BUSY = "import time\nend = time.monotonic() + 0.8\nwhile time.monotonic() < end: pass"
+
+
+def test_a_short_look_says_how_long_the_queue_is_and_why_it_can_not_be_placed(laboratory):
+    done = laboratory.do("observe", "--for", "300ms")
+    assert done.returncode == 0, done.stderr
+    assert "tasks that run or are ready" in done.stdout
+    assert "Your run queue is" in done.stdout
+    assert "there is no session" in done.stdout
+
+
+def test_the_exit_code_of_the_command_becomes_ours_and_json_stays_clean(laboratory):
+    code = "print('words of the command'); raise SystemExit(3)"
+    done = laboratory.do("observe", "--json", "--", sys.executable, "-c", code)
+    assert done.returncode == 3
+    seen = json.loads(done.stdout)
+    assert seen["observation"]["command_status"] == 3
+    assert "words of the command" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--for", "0s"), ("--every", "nonsense"), ("--every", "1us"), ("--session", "nowhere"), ("--", "/no/such")],
+)
+def test_what_makes_no_sense_is_said_in_a_sentence(laboratory, arguments):
+    done = laboratory.do("observe", *arguments)
+    assert done.returncode in (64, 66)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_recording_is_replayed_under_every_policy(laboratory):
+    path = laboratory.folder / "trace.jsonl"
+    done = laboratory.do("observe", "--record", str(path), "--every", "5ms", "--", sys.executable, "-c", BUSY)
+    assert done.returncode == 0, done.stderr
+    [listed] = schedulers.ask({"do": "policies"})
+    names = [policy["name"] for policy in listed["policies"]]
+    for answer in schedulers.ask(*({"do": "replay", "policy": name, "trace": str(path)} for name in names)):
+        assert "error" not in answer
+        assert answer["time_ns"] == answer["recorded_ns"]
+        assert answer["switches"] >= 0.9 * answer["recorded_switches"] - 20
+
+
+def test_the_counts_agree_with_vmstat_over_the_same_time(laboratory):
+    vmstat = shutil.which("vmstat")
+    if vmstat is None:
+        pytest.skip("vmstat is not installed (Debian: procps)")
+    # Its second line is of the second in between; what it counts holds the observer, so ours can only be lower.
+    other = subprocess.Popen([vmstat, "-n", "3", "2"], stdout=subprocess.PIPE, text=True)
+    done = laboratory.do("observe", "--json", "--for", "1s")
+    seen = json.loads(done.stdout)
+    names, *rows = [line.split() for line in other.communicate()[0].splitlines()[1:]]
+    theirs = 3 * int(rows[-1][names.index("cs")])
+    assert 0 < seen["observation"]["switches"] <= theirs + 100

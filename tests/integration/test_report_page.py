@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a browser: it draws without a word in the console, asks nobody, and executes nothing of a session."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+
+import pytest
+
+from steelyard.judge import rules
+from steelyard.judge.report import report
+from steelyard.show import html
+from tests import processes
+from tests.reporting import MARKUP, a_full_session, a_report, hostile
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        processes.missing("playwright is not installed")
+    program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if program is None:
+        processes.missing("Chromium is not installed")
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@dataclass
+class Seen:
+    """A page, and all that should not have happened on it."""
+
+    page: object
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def wait(self):
+        self.page.wait_for_selector("html[data-ready]", timeout=PATIENCE_MS)
+
+
+def opened(browser, path, **more):
+    context = browser.new_context(offline=True, **more)
+    page = context.new_page()
+    seen = Seen(page)
+    page.on("console", lambda message: seen.said.append(message.text))
+    page.on("pageerror", lambda error: seen.said.append(str(error)))
+    page.on("dialog", lambda dialog: (seen.said.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: None if request.url.startswith("file:") else seen.asked.append(request.url))
+    page.goto(path.as_uri())
+    seen.wait()
+    return seen
+
+
+def written(folder, made):
+    path = folder / "report.html"
+    path.write_text(html.page(made, rules.check(made)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("full"), a_report())
+
+
+@pytest.fixture(scope="module")
+def wide(browser, full):
+    return opened(browser, full, viewport={"width": 1400, "height": 900})
+
+
+def test_a_full_page_draws_every_figure_in_silence_and_asks_nobody(wide):
+    page = wide.page
+    for summary in page.query_selector_all("main > section > details > summary"):
+        summary.click()
+    page.wait_for_function(
+        "[...document.querySelectorAll('details[open] figure[data-figure]')].every(f => f.querySelector('.chart svg'))",
+        timeout=PATIENCE_MS,
+    )
+    figures = page.query_selector_all("figure[data-figure]")
+    assert len(figures) > 10
+    assert all(figure.query_selector(".chart svg") for figure in figures if figure.is_visible())
+    assert wide.said == []
+    assert wide.asked == []
+
+
+def test_every_figure_has_a_text_alternative(wide):
+    for figure in wide.page.query_selector_all("figure[data-figure]"):
+        chart = figure.query_selector(".chart")
+        assert chart.get_attribute("role") == "img"
+        assert len(chart.get_attribute("aria-label")) > 20
+        caption = wide.page.query_selector(f"[id='{chart.get_attribute('aria-describedby')}']")
+        assert caption.text_content()
+        assert figure.query_selector("details table caption")
+
+
+def test_series_are_picked_and_axes_made_linear_by_keyboard(wide):
+    figure = wide.page.query_selector("figure[data-figure='a-curve-0']")
+    buttons = figure.query_selector_all("button[data-series]")
+    opacities = "f => [...f.querySelectorAll('.chart svg [opacity], .chart svg [stroke-opacity]')].length"
+    before = figure.query_selector(".chart svg").inner_html()
+    buttons[0].focus()
+    wide.page.keyboard.press("Enter")
+    assert buttons[0].get_attribute("aria-pressed") == "true"
+    wide.page.wait_for_function(
+        "([f, before]) => f.querySelector('.chart svg').innerHTML !== before", arg=[figure, before]
+    )
+    assert figure.evaluate(opacities) > 0
+    logarithmic = figure.query_selector(".chart svg").inner_html()
+    figure.query_selector("button.scale").focus()
+    wide.page.keyboard.press("Space")
+    wide.page.wait_for_function(
+        "([f, before]) => f.querySelector('.chart svg') && f.querySelector('.chart svg').innerHTML !== before",
+        arg=[figure, logarithmic],
+    )
+    assert wide.said == []
+
+
+def test_hovering_a_mark_says_what_it_is(wide):
+    figure = wide.page.query_selector("figure[data-figure='a-prices-0']")
+    figure.scroll_into_view_if_needed()
+    figure.query_selector(".chart svg .mark-symbol path").hover()
+    assert " ns" in wide.page.query_selector("#tip").text_content()
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_window(browser, full, width, scheme):
+    seen = opened(browser, full, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == width
+    assert seen.said == []
+
+
+def test_it_can_be_read_without_scripts(browser, full):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(full.as_uri())
+    assert page.query_selector("noscript svg").is_visible()
+    assert "The price list" in page.text_content("main")
+
+
+def test_nothing_that_a_hostile_session_says_is_executed_or_drawn_as_markup(browser, tmp_path):
+    path = written(tmp_path, report([hostile(a_full_session("a")), hostile(a_full_session("b", slower=2.0))]))
+    seen = opened(browser, path)
+    for summary in seen.page.query_selector_all("summary"):
+        summary.evaluate("element => { element.parentElement.open = true }")
+    seen.page.wait_for_function(
+        "[...document.querySelectorAll('figure[data-figure]')].every(f => f.querySelector('.chart svg'))",
+        timeout=PATIENCE_MS,
+    )
+    assert seen.page.evaluate("window.hacked") is None
+    # Vega makes an empty form for each chart, for inputs that we have none of.
+    assert seen.page.query_selector_all("img, iframe, object, embed, form:not(.vega-bindings:empty)") == []
+    assert len(seen.page.query_selector_all("figure[data-figure]")) > 6
+    assert len(seen.page.query_selector_all("script:not([type='application/json'])")) == 1
+    assert MARKUP in seen.page.text_content("h1")
+    assert seen.said == []
+    assert seen.asked == []

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard ui` over HTTP and in a browser: what it serves and refuses, and that nothing of a file is executed."""
+
+import http.client
+import os
+import re
+import shutil
+import threading
+from urllib.parse import quote
+
+import msgspec
+import pytest
+
+from steelyard.cli.ui import make_server
+from steelyard.keep.session import read
+from tests.many import WHOLE, a_history, lines_of, write
+
+CASE = "example/swept[n=10,kind=thread]@same"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("ui")
+    a_history(place)
+    (place / "broken.session.jsonl").write_text("broken\n")
+    return place
+
+
+def serving(place):
+    server = make_server(place)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+@pytest.fixture(scope="module")
+def port(folder):
+    server = serving(folder)
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+def ask(port, path, method="GET", host=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.putrequest(method, path, skip_host=True)
+    connection.putheader("Host", host or f"127.0.0.1:{port}")
+    connection.endheaders()
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer, text
+
+
+def test_it_listens_on_the_loopback_interface_only(folder):
+    server = make_server(folder)
+    assert server.server_address[0] == "127.0.0.1"
+    server.server_close()
+
+
+PAGES = {
+    "/": "12 sessions",
+    "/?words=2020-01-03": "1 of 12 sessions",
+    "/session?session=00003.session.jsonl": "example/brittle",
+    "/compare?session=00009.session.jsonl&session=00002.session.jsonl": "different, worse",
+    f"/history?case={quote(CASE)}": "kernel: 6.1 → 6.12",
+    "/history": "History of a case",
+    "/report?session=00003.session.jsonl": "<h1",
+    "/style.css": "--paper",
+    "/icon.svg": "<svg",
+}
+
+
+@pytest.mark.parametrize(("path", "there"), PAGES.items())
+def test_a_page_is_there_and_says_what_may_be_loaded(port, path, there):
+    answer, text = ask(port, path)
+    assert answer.status == 200
+    assert there in text
+    policy = answer.headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe-inline" not in policy
+    assert "unsafe-eval" not in policy
+    if not path.startswith("/report"):
+        assert policy.startswith("default-src 'none'")
+        assert "script-src" not in policy
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_the_list_names_the_file_that_cannot_be_used(port):
+    assert "broken.session.jsonl:1: not a line of a session file" in ask(port, "/")[1]
+
+
+def test_a_comparison_puts_the_older_session_first(port):
+    _, text = ask(port, "/compare?session=00009.session.jsonl&session=00002.session.jsonl")
+    assert text.index("00002.session.jsonl") < text.index("00009.session.jsonl")
+
+
+def test_head_is_get_without_the_page(port):
+    got, text = ask(port, "/")
+    answer, nothing = ask(port, "/", "HEAD")
+    assert (answer.status, nothing) == (200, "")
+    assert answer.headers["Content-Length"] == str(len(text.encode())) == got.headers["Content-Length"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
+def test_it_only_reads(port, method):
+    assert ask(port, "/", method)[0].status in (405, 501)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example", "[::1]"])
+def test_another_host_name_is_refused(port, host):
+    """What a page of another site gets that points its own name at this address."""
+    answer, text = ask(port, "/", host=host)
+    assert answer.status == 421
+    assert "sessions" not in text
+
+
+def test_the_name_localhost_is_as_good(port):
+    assert ask(port, "/", host=f"localhost:{port}")[0].status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/nothing", 404),
+        ("/../etc/passwd", 404),
+        ("/session?session=../../../etc/passwd", 404),
+        ("/session?session=%2Fetc%2Fpasswd", 404),
+        ("/session", 400),
+        ("/session?session=broken.session.jsonl", 400),
+        ("/compare?session=00001.session.jsonl", 400),
+        ("/compare?session=00001.session.jsonl&session=00002.session.jsonl&session=00003.session.jsonl", 400),
+        ("/?" + "&".join("a=1" for _ in range(30)), 400),
+    ],
+)
+def test_what_is_not_there_is_a_page_with_a_sentence(port, path, status):
+    answer, text = ask(port, path)
+    assert answer.status == status
+    assert 'role="alert"' in text
+    assert "root:" not in text
+
+
+def test_a_case_that_nobody_measured_is_asked_for_again(port):
+    answer, text = ask(port, "/history?case=no/body")
+    assert answer.status == 200
+    assert "no session has measured" in text
+
+
+# --- in a browser -----------------------------------------------------------------------------------------------------
+
+NASTY = (
+    "</title></script></style><script>alert(1)</script><img src=https://evil.example/x onerror=alert(1)>"
+    "<svg onload=alert(1)>'\"--><a href=javascript:alert(1)>x</a>${alert(1)}{{alert(1)}}"
+)
+
+
+IN_A_NAME = "thread<img src=x onerror=alert(1)>"
+#: What must be as it is for the file to be a session: words of an enumeration, and names that refer to others.
+KEPT = {"type", "role", "status", "statistic", "better", "placement", "placements", "moment", "severity", "over", "per"}
+KEPT |= {"unit", "baseline", "case", "probe"}
+
+
+def spoiled(data):
+    """Markup after every text that a file may have."""
+    if isinstance(data, list):
+        return [spoiled(one) for one in data]
+    if isinstance(data, dict):
+        kept = {key for key in data if key in KEPT or (key == "parameters" and isinstance(data[key], dict))}
+        kept |= {"reason"} if data.get("type") == "end" else set()
+        return {key: value if key in kept else spoiled(value) for key, value in data.items()}
+    return f"{data}{NASTY}" if isinstance(data, str) else data
+
+
+def hostile(place):
+    """Two sessions with markup in every text, in the name of a case and in the name of the file."""
+    for number in range(2):
+        path = write(place / f"{number}<img src=x onerror=alert(1)>.session.jsonl", lines_of(read(WHOLE)))
+        contents = path.read_text().replace("kind=thread", f"kind={IN_A_NAME}")
+        contents = contents.replace('"kind":"thread"', f'"kind":"{IN_A_NAME}"')
+        lines = [spoiled(msgspec.json.decode(line)) for line in contents.splitlines()]
+        path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        assert NASTY in read(path).header.machine.facts["cpu"]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    api = (
+        pytest.importorskip("playwright.sync_api")
+        if not os.environ.get("CI")
+        else __import__("playwright.sync_api", fromlist=["sync_api"])
+    )
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("Chromium is not installed")
+        pytest.skip("Chromium is not installed")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def watched(chromium):
+    """A page, and all that it must not do."""
+    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    said = []
+    page.on("dialog", lambda dialog: (said.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("pageerror", lambda error: said.append(f"error {error}"))
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: said.append(request.url) if "//127.0.0.1:" not in request.url else None)
+    yield page, said
+    context.close()
+
+
+def test_a_person_lists_filters_compares_and_follows_a_case(port, watched):
+    page, said = watched
+    page.goto(f"http://127.0.0.1:{port}/")
+    page.get_by_label("Filter").fill("2020-01-0")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**words=2020-01-0*")
+    assert page.get_by_role("checkbox").count() == 9
+    page.get_by_role("checkbox").nth(0).check()
+    page.get_by_role("checkbox").nth(8).check()
+    page.get_by_role("button", name="Compare the two").click()
+    assert "7 different" in page.inner_text("main")
+    page.get_by_role("link", name=CASE).click()
+    assert "kernel: 6.1 → 6.12" in page.inner_text("main")
+    assert page.locator("svg.history circle").count() == 12
+    page.get_by_role("link", name=re.compile("2020-01-12")).click()
+    page.get_by_role("link", name="The report").click()
+    assert page.locator("h1").count() == 1
+    assert said == []
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_is_wider_than_the_window(port, chromium, width, scheme):
+    context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = context.new_page()
+    for path in [path for path in PAGES if "." not in path.partition("?")[0] and "report" not in path]:
+        page.goto(f"http://127.0.0.1:{port}{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    context.close()
+
+
+def test_nothing_of_a_hostile_file_is_executed(tmp_path, watched):
+    hostile(tmp_path)
+    page, said = watched
+    server = serving(tmp_path)
+    base = f"http://127.0.0.1:{server.server_port}"
+    names = [quote(path.name) for path in sorted(tmp_path.iterdir())]
+    both = "&".join(f"session={name}" for name in names)
+    case = quote(CASE.replace("thread", IN_A_NAME))
+    visited = ["/", f"/?words={quote(NASTY)}", f"/session?session={names[0]}", f"/compare?{both}"]
+    visited += ["/history", f"/history?case={case}", f"/history?case={quote(NASTY)}"]
+    visited += [f"/report?session={names[0]}", f"/report?{both}"]
+    try:
+        for path in visited:
+            answer = page.goto(base + path)
+            assert answer.status == 200, path
+            page.wait_for_load_state("networkidle")
+            assert said == [], path
+        page.goto(base)
+        assert NASTY in page.inner_text("main")
+    finally:
+        server.shutdown()
+        server.server_close()

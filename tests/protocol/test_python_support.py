@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The support of probes in Python: what it refuses, and that it runs by any interpreter from its oldest on."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from steelyard.measure import catalog, protocol
+from steelyard.records import Case
+
+ROOT = Path(__file__).parents[2]
+SUPPORT = ROOT / "probes" / "support" / "python"
+PROBE = """
+import os, sys
+sys.path[0] = {support!r}
+from probe import Choice, Integer, Metric, Probe, fail, main, skip
+class Tried(Probe):
+    question = "What happens?"
+    operation = "one"
+    source = "this test"
+    statistic = "median"
+    placements = ("same", "free")
+    uses = ("cpu",)
+    metrics = (Metric("one", "s", "lower", "wall", "operations", "time of one"),
+               Metric("share", "1", "neither", "never", "never", "of what never happens"))
+    parameters = (Integer("number", "a number", "1", (3, 4), 1, 9), Choice("word", "a word", ("a", "b"), ("a", "b")))
+    def batch(self, operations, value):
+        value.start()
+        value.stop()
+        value.counts["never"] = 0
+        value.counts["checked"] = operations
+{more}
+main(Tried)
+"""
+INTERPRETERS = sorted(
+    {
+        found
+        for minor in range(8, 16)
+        for name in (f"python3.{minor}", f"python3.{minor}t")
+        if (found := shutil.which(name))
+        and subprocess.run([found, "-V"], capture_output=True, check=False).returncode == 0
+    }
+    | {sys.executable}
+)
+
+
+@pytest.fixture
+def tried(tmp_path):
+    """Runs a probe whose class has these lines more; returns how it ended."""
+
+    def run(more, *arguments, interpreter=sys.executable):
+        program = tmp_path / "question" / "way.py"
+        program.parent.mkdir(exist_ok=True)
+        lines = "\n".join(f"    {line}" for line in more.splitlines())
+        program.write_text(PROBE.format(support=str(SUPPORT), more=lines))
+        return subprocess.run(
+            [interpreter, "-B", program, *arguments], capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return run
+
+
+def batch(line):
+    return f"def batch(self, operations, value):\n    {line}"
+
+
+@pytest.mark.parametrize("interpreter", INTERPRETERS)
+def test_it_speaks_the_protocol_by_every_interpreter_at_hand(tried, interpreter):
+    descriptor = protocol.parse_descriptor(
+        tried("", "--describe", interpreter=interpreter).stdout.encode(), "question/way"
+    )
+    assert [parameter.sweep for parameter in descriptor.parameters] == [(3, 4), ("a", "b")]
+    ran = tried("", "number=4", "--operations", "5", "--values", "2", interpreter=interpreter)
+    case = Case(probe="question/way", parameters={"number": 4, "word": "a"}, placement="same")
+    transcript = protocol.parse_transcript(ran.stdout.encode(), case, descriptor)
+    assert [value.counts["checked"] for value in transcript.values] == [5, 5]
+    assert "Python" in transcript.meta.compiler or "PyPy" in transcript.meta.compiler
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "reason"),
+    [
+        (batch("value.start(); value.stop(); value.counts['checked'] = operations - 1"), 1, "were proven"),
+        (batch("value.start(); value.stop()"), 1, "None were proven"),
+        (batch("value.counts['checked'] = operations"), 1, "never called start"),
+        (batch("value.start(); value.stop(); value.operations = 0"), 1, "no operation at all"),
+        (batch("raise ValueError('a bug')"), 1, "ValueError: a bug"),
+        ("def setup(self):\n    skip('there is no such thing')", 77, "there is no such thing"),
+        ("def selftest(self):\n    fail('the answer is wrong')", 1, "the answer is wrong"),
+    ],
+)
+def test_a_probe_that_does_not_do_its_work_ends_with_the_reason(tried, more, code, reason):
+    ended = tried(more, "--selftest")
+    assert ended.returncode == code
+    assert ended.stdout == ""
+    assert reason in ended.stderr.splitlines()[-1]
+    assert ended.stderr.splitlines()[-1].startswith("question/way: ")
+
+
+def test_a_metric_of_what_no_value_reports_is_found_by_the_selftest(tried):
+    ended = tried(batch("value.start(); value.stop(); value.counts['checked'] = operations"), "--selftest")
+    assert "made of never, which no value reports" in ended.stderr
+
+
+def test_a_run_beyond_its_deadline_is_ended(tried):
+    ended = tried(batch("import time; time.sleep(60)"), "--deadline", "1s")
+    assert (ended.returncode, ended.stderr) == (1, "question/way: not finished within the deadline\n")
+
+
+def test_a_probe_may_have_the_name_of_a_module(tmp_path):
+    program = tmp_path / "question" / "queue.py"
+    program.parent.mkdir()
+    more = "    def setup(self):\n        import queue\n        queue.Queue()"
+    program.write_text(PROBE.format(support=str(SUPPORT), more=more))
+    asked = subprocess.run([sys.executable, "-B", program, "--selftest"], capture_output=True, text=True, check=False)
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
+def test_a_caveat_is_said_once(tried):
+    more = "def setup(self):\n    self.caveat('beware')\n    self.caveat('beware')"
+    lines = [json.loads(line) for line in tried(more, "--operations", "1").stdout.splitlines()]
+    assert [line["text"] for line in lines if line["type"] == "caveat"] == ["beware"]
+
+
+def without(name, tmp_path):
+    """An interpreter's environment in which this module cannot be imported."""
+    (tmp_path / f"{name}.py").write_text("raise ImportError('it is not there')")
+    return {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}
+
+
+@pytest.mark.parametrize(
+    ("probe", "module", "parameters"),
+    [
+        ("switch/greenlet", "greenlet", ()),
+        ("memory/greenlet", "greenlet", ()),
+        ("switch/asyncio_task", "uvloop", ("loop=uvloop",)),
+        ("create/asyncio_task", "uvloop", ("loop=uvloop",)),
+    ],
+)
+def test_what_is_not_installed_is_a_skip_that_says_what_to_do(probe, module, parameters, tmp_path):
+    program = catalog.native_folder() / "probes" / f"{probe}.py"
+    ran = subprocess.run(
+        [*catalog.command(program), *parameters, "--operations", "1"],
+        env=without(module, tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == protocol.SKIPPED_EXIT_CODE, ran.stderr
+    assert f"pip install {module}" in ran.stderr.splitlines()[-1]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of studies: then, simulated and now, shown where at least one of their cases was measured."""
+
+import pytest
+
+from steelyard.errors import InstallationError
+from steelyard.judge import tables
+from steelyard.judge.findings import judge
+from tests.unit.judge.sessions import steady, weighed
+
+GOOD = """
+source = "appleton/linux-journal-57"
+[[table]]
+title = "a table"
+rows_are = "contexts"
+rows = ["2", "4"]
+[[table.column]]
+head = "then"
+era = "then"
+mechanism = "Linux 2.0.30, a yield among {row} processes"
+[[table.column]]
+head = "now"
+era = "now"
+case = "switch/yield[contexts={row},kind=process]@same"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name in ("tables", "simulated"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(tables.resources, "files", lambda _package: tmp_path)
+    return tmp_path / "tables"
+
+
+def a_session():
+    return weighed({f"switch/yield[contexts={n},kind=process]@same": steady(n * 1e-7) for n in (2, 10, 40)})
+
+
+def test_a_session_with_none_of_the_cases_has_no_table():
+    assert judge(weighed({"call/direct@same": steady(1e-9)})).tables == ()
+
+
+def test_measured_published_and_simulated_stand_side_by_side():
+    found = {table.title: table for table in judge(a_session()).tables}
+    table = found["Table 2: a yield among so many processes"]
+    assert table.rows == ("2", "4", "8", "10", "20", "40")
+    by_head = {(column.era, column.head): column.entries for column in table.columns}
+    assert by_head["then", "2.0.30"][0].value == 19e-6
+    assert by_head["then", "NT"][5].value == 17e-6
+    now = by_head["now", "this machine"]
+    assert [entry is not None for entry in now] == [True, False, False, True, False, True]
+    assert now[3].value == pytest.approx(1e-6, rel=0.02)
+    simulated = by_head["simulated", "changed"]
+    assert [entry.fitted for entry in simulated] == [True, False, False, False, False, False]
+
+
+def test_the_first_table_has_creation_and_its_ways_to_switch():
+    table = next(table for table in judge(a_session()).tables if table.title.startswith("Table 1"))
+    assert table.columns[-1].entries[2].value == pytest.approx(4e-6, rel=0.02)
+    assert table.columns[-1].entries[0] is None
+    assert any("fitted" in note for note in table.notes)
+
+
+def test_every_table_of_the_library_can_be_filled():
+    assert len(tables.library()) >= 3
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (GOOD.replace("rows_are", "rows_were"), "rows_were"),
+        (GOOD.replace("linux-journal-57", "nobody"), "nobody"),
+        (GOOD.replace("switch/yield[", "switch yield["), "no case"),
+        (GOOD.replace("Linux 2.0.30,", "Linux 9,"), "no figure"),
+        (GOOD.replace('case = "switch/yield[contexts={row},kind=process]@same"', 'cases = ["a/b@same"]'), "2 rows"),
+        (GOOD.replace('era = "then"', 'era = "now"'), "names a case"),
+        ("no TOML", "line 1"),
+    ],
+    ids=["unknown field", "no source", "no case", "no figure", "too few cases", "wrong era", "no TOML"],
+)
+def test_a_mistake_is_named_with_its_file(folder, text, named):
+    tables._simulations.cache_clear()
+    (folder / "wrong.toml").write_text(text)
+    with pytest.raises(InstallationError, match=r"library/tables/wrong\.toml") as raised:
+        tables.library.__wrapped__()
+    assert named in str(raised.value)
+    tables._simulations.cache_clear()

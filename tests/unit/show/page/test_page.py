@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of the page: what is made, and that nothing of a session is markup."""
+
+import json
+import re
+
+import pytest
+from msgspec.structs import replace
+
+from steelyard.judge import rules
+from steelyard.judge.findings import judge
+from steelyard.judge.published import Source
+from steelyard.judge.report import report
+from steelyard.judge.tables import Column, Entry, StudyTable
+from steelyard.judge.verdicts import judge_claims
+from steelyard.records import Skip
+from steelyard.show.page import claims, comparing, doubts, figures, markup, method, results, studies
+from steelyard.show.page.markup import Markup, tag
+from tests.reporting import BIMODAL, MARKUP, PUBLISHED, a_full_session, a_report, the_golden_session
+from tests.unit.judge.sessions import steady, weighed
+
+
+@pytest.fixture(scope="module")
+def made():
+    return a_report()
+
+
+def test_text_is_escaped_and_markup_is_not():
+    assert tag("p", "<b>", Markup("<i>x</i>"), title='"&') == '<p title="&quot;&amp;">&lt;b&gt;<i>x</i></p>'
+
+
+def test_attributes_that_are_none_are_left_out():
+    assert tag("td", "1", class_=None, aria_label="one") == '<td aria-label="one">1</td>'
+
+
+def test_no_text_ends_a_script_of_data():
+    element = markup.data("x", {"text": MARKUP + "</script><!--"})
+    inner = re.fullmatch(r'<script type="application/json" data-for="x">(.*)</script>', element).group(1)
+    assert "<" not in inner
+    assert ">" not in inner
+    assert json.loads(inner)["text"].startswith(MARKUP)
+
+
+def test_every_figure_has_a_caption_a_description_and_its_data_as_a_table(made):
+    judged = made.sessions[0]
+    drawn = [*(figures.prices(plot) for plot in judged.prices), *(figures.curves(plot) for plot in judged.curves)]
+    for figure in drawn:
+        assert "<figcaption" in figure
+        assert re.search(r'role="img" aria-label="[^"]{20,}"', figure)
+        assert "<details><summary>All " in figure
+        assert "<noscript><svg" in figure
+
+
+def test_a_table_names_its_columns_and_its_rows_for_a_screen_reader():
+    element = markup.table(("case", "median"), [("a", "1 ns")], caption="costs")
+    assert '<th scope="col">case</th>' in element
+    assert '<th scope="row">a</th>' in element
+    assert "<caption>costs</caption>" in element
+
+
+def test_both_modes_of_a_mixture_are_in_the_table(made):
+    table = results.prices(made.sessions[0])
+    row = re.search(rf"<tr><th scope=\"row\">{re.escape(BIMODAL)}</th>(.*?)</tr>", table).group(1)
+    assert "two modes, 50% / 50%" in row
+    assert re.search(r"2\.\d+ µs / 8\d\.\d µs", row)
+
+
+def test_a_question_has_its_curves_its_figures_and_what_one_operation_is(made):
+    [(name, title, contents)] = [part for part in results.questions(made.sessions[0]) if part[1] == "switch"]
+    assert (name, title) == ("a-switch", "switch")
+    assert "switch/yield by contexts" in contents
+    assert "Every figure of switch" in contents
+    assert "What one operation is" in contents
+    assert "at most" in contents or "less overhead" in contents
+
+
+def test_claims_show_verdict_evidence_and_what_was_published(made):
+    page = claims.claims(judge_claims(a_full_session()))
+    assert re.search(r"\d+ holds, \d+ fails", page)
+    assert 'class="verdict' in page
+    assert "<dt>said</dt>" in page
+
+
+def test_verdicts_are_told_apart_by_a_sign_and_a_word():
+    page = claims.claims(judge_claims(a_full_session()))
+    for word in set(re.findall(r'class="verdict [a-z-]+">([^<]+)<', page)):
+        sign, _, name = word.partition(" ")
+        assert sign in "✓✗?–"
+        assert name
+
+
+def test_sessions_of_one_machine_are_compared_and_others_stand_beside_them(made):
+    page = comparing.comparisons(made)
+    assert "Session B against session A" in page
+    assert "◆ different by +" in page
+    assert "session C of another machine" in page
+    assert "not ranked" in page
+    apart = page.partition("Different machines")[2]
+    assert "different by" not in apart
+
+
+def test_a_table_of_a_study_keeps_its_shape_with_our_column_beside_it():
+    source = Source(id="x", title="A <study>", year=1999, url="", machine="old")
+    columns = (
+        Column(head="Linux 2.0", era="then", entries=(Entry(value=2e-6, unit="s"), None)),
+        Column(head="here", era="now", entries=(Entry(value=1e-7, unit="s", fitted=True), None)),
+    )
+    study = StudyTable(
+        title="Costs", source=source, rows_are="tasks", rows=("one", "two"), columns=columns, notes=("a note",)
+    )
+    page = studies.studies((study,))
+    assert "then: Linux 2.0" in page
+    assert '<th scope="row">one</th><td class="n">2.00 µs</td><td class="n">100 ns*</td>' in page
+    assert '<th scope="row">two</th><td class="n">–</td>' in page
+    assert "A &lt;study&gt;, 1999" in page
+    assert "a note" in page
+    assert studies.studies(()) == ""
+
+
+def test_controls_caveats_failures_skips_and_disturbances_are_all_there():
+    session = the_golden_session()
+    page = doubts.doubts(judge(session))
+    for control in judge(session).controls:
+        assert control.name in page
+    assert "example/absent: no compiler for it" in page
+    assert "was ended by signal 11" in page
+    assert "the governor is powersave; set it to performance" in page
+
+
+def test_known_errors_of_published_figures_are_said():
+    assert PUBLISHED in {case.case for case in judge(a_full_session()).cases}
+    assert "Known errors of published figures" in doubts.doubts(judge(a_full_session()))
+
+
+def test_a_session_without_controls_says_so():
+    assert "no controls" in doubts.doubts(judge(weighed({"call/loop@same": steady(1e-9)})))
+
+
+def test_the_error_rates_are_those_that_were_measured(made):
+    page = method.error_rates(made)
+    rates = [f"{100 * row.false_positive_rate:.1f} %" for row in made.proof.rows]
+    assert all(rate in page for rate in rates)
+    assert f"steelyard prove --seed {made.proof.seed}" in page
+
+
+def test_the_self_check_says_which_rule_is_not_kept_and_where(made):
+    first = made.sessions[0]
+    spoilt = replace(first, findings=replace(first.findings, skips=(Skip(subject="x/y", reason=""),)))
+    page = method.self_check(rules.check(replace(made, sessions=(spoilt,), comparisons=())))
+    assert "11 of 12 kept" in page
+    assert "x/y: left out without a reason" in page
+
+
+def test_how_to_repeat_it_has_command_versions_seed_and_the_levels_of_each_parameter(made):
+    page = method.repeat(made.sessions[0], made)
+    assert "steelyard run &#x27;call/*&#x27; --seed 7" in page
+    assert "contexts: 1, 2, 16, 128; kind: thread, process" in page
+    assert "steelyard 0" in page
+
+
+def test_a_single_session_needs_no_comparison():
+    assert comparing.comparisons(report([a_full_session()])) == ""

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An observed machine on a terminal."""
+
+import io
+
+from rich.console import Console
+
+from steelyard.judge.findings import judge
+from steelyard.judge.placing import place
+from steelyard.show import observe
+from tests.unit.judge.test_placing import a_session, an_observation
+
+
+def shown(observation, findings=None) -> str:
+    text = io.StringIO()
+    observe.show(place(observation, findings, why_not="no session"), Console(file=text, width=120))
+    return text.getvalue()
+
+
+def test_distribution_rates_and_place_are_all_there():
+    text = shown(an_observation(25, 50, 25), judge(a_session()))
+    assert "50.0 %" in text
+    assert "mean 1.00" in text
+    assert "switches 400 a second: 150 given away, 50 taken away, 200 from idle" in text
+    assert "forks 2.0 a second" in text
+    assert "10.0 % of the time" in text
+    assert "switch/yield kind=process" in text
+    assert "observing took 0.20 % of a CPU" in text
+
+
+def test_a_long_queue_stays_a_page():
+    text = shown(an_observation(*[1] * 5000))
+    assert len(text.splitlines()) < 50
+    assert "over 4" in text
+
+
+def test_what_a_kernel_does_not_keep_is_left_out_or_said():
+    assert "run delay" not in shown(an_observation())
+    assert "run delay 2.0 s" in shown(an_observation(run_delay_s=2.0))
+    assert "no session" in shown(an_observation())
+
+
+def test_a_command_is_named_with_its_end():
+    assert "beside make -j2, which ended with 2" in shown(an_observation(command=("make", "-j2"), command_status=2))

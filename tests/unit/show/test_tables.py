@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of studies on a terminal."""
+
+import io
+
+from rich.console import Console
+
+from steelyard.judge.findings import judge
+from steelyard.show import tables, terminal
+from tests.unit.judge.test_tables import a_session
+
+
+def printed(show, *arguments, width=120) -> str:
+    text = io.StringIO()
+    show(*arguments, Console(file=text, width=width))
+    return text.getvalue()
+
+
+def test_fitted_figures_are_marked_and_explained():
+    table = next(table for table in judge(a_session()).tables if "processes" in table.title)
+    text = printed(tables.show, [table])
+    assert "19.0 µs" in text
+    assert "18.9 µs*" in text
+    assert "8.34 µs " in text
+    assert "* marks what its costs are fitted to" in text
+    assert "–" in text
+
+
+def test_a_narrow_terminal_gets_the_columns_in_parts_with_the_rows_before_each():
+    table = next(table for table in judge(a_session()).tables if "processes" in table.title)
+    text = printed(tables.show, [table], width=40)
+    assert text.count("processes  ") >= 2
+    assert max(len(line) for line in text.splitlines()) <= 40
+
+
+def test_a_session_shows_its_tables_and_says_once_what_is_to_be_said_of_them():
+    text = printed(terminal.show, judge(a_session()))
+    assert "Table 2: a yield among so many processes" in text
+    assert text.count("* marks what its costs are fitted to") == 1
