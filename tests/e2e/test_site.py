@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation builds as a site with its generated reference, no link of it is broken, and it loads nothing."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+def test_every_page_is_there_and_so_is_the_reference(site):
+    pages = {str(path.relative_to(ROOT / "docs").with_suffix(".html")) for path in (ROOT / "docs").rglob("*.md")}
+    generated = {f"reference/{name}.html" for name in ("commands", "probes", "claims", "published", "session-file")}
+    there = {str(path.relative_to(site)) for path in site.rglob("*.html")}
+    assert pages | generated <= there
+
+
+def test_no_page_loads_anything_from_elsewhere(site):
+    loads = re.compile(
+        r"<(?:script|img|iframe)[^>]*\ssrc=\"(?:https?:)?//|<link[^>]*rel=\"stylesheet\"[^>]*href=\"(?:https?:)?//"
+    )
+    for page in site.rglob("*.html"):
+        assert not loads.search(page.read_text()), page
