@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fair_queue.hpp"
+
+namespace schedsim
+{
+namespace
+{
+
+constexpr Nanoseconds base_slice = 750 * microsecond; // for one CPU, scaled with their number
+
+// Of those that have not had more than their share (eligible: not before the average of virtual time), who has the
+// earliest virtual deadline runs, until its slice is used up or it leaves.
+class Eevdf final : public FairQueues
+{
+  public:
+    explicit Eevdf(const PolicySettings &settings)
+        : FairQueues(settings.cpus), slice_(settings.quantum > 0 ? settings.quantum : scaled(base_slice, settings.cpus))
+    {
+    }
+
+    void ready(TaskId id, CpuId number, Nanoseconds, Nanoseconds, Work &work) override
+    {
+        Cpu &cpu = cpus_[number];
+        join(cpu, id);
+        insert(cpu, id, work);
+    }
+
+    // What it had too much or too little is remembered, but never more than a slice and a tick of it.
+    void left(TaskId id, CpuId number, Nanoseconds) override
+    {
+        Cpu &cpu = cpus_[number];
+        keep_lag(cpu, id);
+        cpu.running = no_task;
+        cpu.weight -= tasks_[id].weight;
+    }
+
+    // The deadline moves on by a slice; the task stays eligible if it was.
+    void yielded(TaskId id, CpuId, Nanoseconds) override
+    {
+        tasks_[id].deadline += in_virtual_time(slice_, tasks_[id]);
+        tasks_[id].turn = slice_;
+    }
+
+    void ran(TaskId id, CpuId, Nanoseconds time) override
+    {
+        FairTask &task = tasks_[id];
+        task.virtual_time += in_virtual_time(time, task);
+        task.turn += time;
+    }
+
+    bool tick(TaskId running, CpuId number, Nanoseconds) override
+    {
+        FairTask &task = tasks_[running];
+        if (task.virtual_time < task.deadline)
+            return false;
+        task.deadline = task.virtual_time + in_virtual_time(slice_, task);
+        task.turn = slice_;
+        return !cpus_[number].queue.empty();
+    }
+
+    bool preempts(TaskId woken, TaskId running, CpuId number) override
+    {
+        const Cpu &cpu = cpus_[number];
+        return tasks_[woken].deadline < tasks_[running].deadline && eligible(cpu, woken) &&
+               tasks_[running].turn >= slice_;
+    }
+
+    TaskId choose(CpuId number, TaskId previous, Nanoseconds, Work &work) override
+    {
+        Cpu &cpu = cpus_[number];
+        work.searched++;
+        // Until its slice is used up the running one goes on (RUN_TO_PARITY).
+        if (previous != no_task && tasks_[previous].turn < slice_)
+            return previous;
+        if (previous != no_task) {
+            cpu.running = no_task;
+            insert(cpu, previous, work);
+        }
+        if (cpu.queue.empty() && !steal(number, work))
+            return cpu.running = no_task;
+        work.searched += tree_steps(cpu);
+        const Average average = average_of(cpu);
+        std::size_t place = 0; // the one with the earliest deadline of all, should rounding leave nobody eligible
+        for (std::size_t i = 0; i < cpu.queue.size(); i++)
+            if (average.not_before(tasks_[cpu.queue[i]].virtual_time)) {
+                place = i;
+                break;
+            }
+        cpu.running = cpu.queue[place];
+        cpu.queue.erase(cpu.queue.begin() + static_cast<std::ptrdiff_t>(place));
+        tasks_[cpu.running].turn = 0;
+        return cpu.running;
+    }
+
+  private:
+    // The average of virtual time by weight, kept as a sum relative to one task so that nothing is lost by division.
+    struct Average {
+        Nanoseconds origin = 0;
+        __int128 sum = 0;
+        std::int64_t weight = 0;
+        bool not_before(Nanoseconds virtual_time) const
+        {
+            return sum >= static_cast<__int128>(virtual_time - origin) * weight;
+        }
+        Nanoseconds value() const
+        {
+            if (weight == 0)
+                return origin;
+            __int128 quotient = sum / weight;
+            quotient -= sum % weight < 0; // down, as the kernel rounds
+            return origin + static_cast<Nanoseconds>(quotient);
+        }
+    };
+
+    Average average_of(const Cpu &cpu) const
+    {
+        Average average;
+        const TaskId any = cpu.running != no_task ? cpu.running : cpu.queue.empty() ? no_task : cpu.queue.front();
+        if (any == no_task) {
+            average.origin = cpu.floor;
+            return average;
+        }
+        average.origin = tasks_[any].virtual_time;
+        const auto add = [&](TaskId id) {
+            const FairTask &task = tasks_[id];
+            average.sum += static_cast<__int128>(task.virtual_time - average.origin) * task.weight;
+            average.weight += task.weight;
+        };
+        for (const TaskId id : cpu.queue)
+            add(id);
+        if (cpu.running != no_task)
+            add(cpu.running);
+        return average;
+    }
+
+    bool eligible(const Cpu &cpu, TaskId id) const
+    {
+        return average_of(cpu).not_before(tasks_[id].virtual_time);
+    }
+
+    void keep_lag(Cpu &cpu, TaskId id)
+    {
+        const Nanoseconds average = average_of(cpu).value();
+        const Nanoseconds most = in_virtual_time(std::max(2 * slice_, fair_tick), tasks_[id]);
+        tasks_[id].lag = std::clamp(average - tasks_[id].virtual_time, -most, most);
+        cpu.floor = average; // where virtual time goes on should everybody leave
+    }
+
+    // Places a task so that its lag is what it was when it left, once its own weight moves the average.
+    void join(Cpu &cpu, TaskId id)
+    {
+        FairTask &task = tasks_[id];
+        const Average average = average_of(cpu);
+        Nanoseconds lag = task.lag;
+        if (average.weight > 0)
+            lag = lag * (average.weight + task.weight) / average.weight;
+        task.virtual_time = average.value() - lag;
+        task.deadline = task.virtual_time + in_virtual_time(slice_, task);
+        task.turn = 0;
+        cpu.weight += task.weight;
+    }
+
+    void insert(Cpu &cpu, TaskId id, Work &work)
+    {
+        work.searched += tree_steps(cpu);
+        const auto place = std::upper_bound(cpu.queue.begin(), cpu.queue.end(), id, [this](TaskId a, TaskId b) {
+            return tasks_[a].deadline < tasks_[b].deadline;
+        });
+        cpu.queue.insert(place, id);
+    }
+
+    bool steal(CpuId number, Work &work)
+    {
+        const CpuId longest = longest_other(number);
+        if (longest == number)
+            return false;
+        Cpu &from = cpus_[longest], &to = cpus_[number];
+        const TaskId id = from.queue.back();
+        const Nanoseconds floor = from.floor;
+        keep_lag(from, id);
+        from.floor = floor;
+        from.queue.pop_back();
+        from.weight -= tasks_[id].weight;
+        join(to, id);
+        insert(to, id, work);
+        return true;
+    }
+
+    Nanoseconds slice_;
+};
+
+std::unique_ptr<Policy> make(const PolicySettings &settings)
+{
+    return std::make_unique<Eevdf>(settings);
+}
+
+} // namespace
+
+extern const PolicyKind eevdf;
+const PolicyKind eevdf = {
+    "eevdf",
+    "Earliest Eligible Virtual Deadline First",
+    "I. Stoica, H. Abdel-Wahab, Earliest Eligible Virtual Deadline First, TR-95-22, Old Dominion University (1995); "
+    "P. Zijlstra, Linux 6.6, kernel/sched/fair.c: pick_eevdf(), place_entity(), yield_task_fair()",
+    fair_tick,
+    make,
+};
+
+} // namespace schedsim

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// schedsim: reads requests, a line of JSON each, and answers each with a line of JSON. README.md has the requests.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+
+#include "schedsim/calibration.hpp"
+#include "schedsim/json.hpp"
+#include "schedsim/loads.hpp"
+#include "schedsim/simulation.hpp"
+
+namespace
+{
+
+using namespace schedsim;
+using json::Array;
+using json::Object;
+using json::Value;
+
+// The fields of an object, taken one after the other; what nobody took is a mistake of the one who asks.
+class Fields
+{
+  public:
+    explicit Fields(const Value &value, std::string where = "")
+        : object_(std::get_if<Object>(&value)), where_(std::move(where))
+    {
+        if (object_ == nullptr)
+            throw std::invalid_argument((where_.empty() ? "a request" : where_) + " must be an object");
+        taken_.resize(object_->size());
+    }
+
+    const Value *find(const char *name)
+    {
+        for (std::size_t i = 0; i < object_->size(); i++)
+            if ((*object_)[i].first == name) {
+                taken_[i] = true;
+                return &(*object_)[i].second;
+            }
+        return nullptr;
+    }
+
+    std::int64_t whole(const char *name, std::int64_t fallback, std::int64_t smallest, std::int64_t largest)
+    {
+        const Value *value = find(name);
+        const std::int64_t *number = value == nullptr ? &fallback : std::get_if<std::int64_t>(value);
+        if (number == nullptr || *number < smallest || *number > largest)
+            throw std::invalid_argument(path(name) + " must be a whole number from " + std::to_string(smallest) +
+                                        " to " + std::to_string(largest));
+        return *number;
+    }
+
+    double real(const char *name, double fallback, double smallest, double largest)
+    {
+        const Value *value = find(name);
+        double number = fallback;
+        if (value != nullptr) {
+            if (const auto *integer = std::get_if<std::int64_t>(value))
+                number = static_cast<double>(*integer);
+            else if (const auto *fraction = std::get_if<double>(value))
+                number = *fraction;
+            else
+                throw std::invalid_argument(path(name) + " must be a number");
+        }
+        if (!(number >= smallest && number <= largest))
+            throw std::invalid_argument(path(name) + " must be from " + std::to_string(smallest) + " to " +
+                                        std::to_string(largest));
+        return number;
+    }
+
+    bool yes(const char *name, bool fallback)
+    {
+        const Value *value = find(name);
+        const bool *answer = value == nullptr ? &fallback : std::get_if<bool>(value);
+        if (answer == nullptr)
+            throw std::invalid_argument(path(name) + " must be true or false");
+        return *answer;
+    }
+
+    std::string text(const char *name)
+    {
+        const Value *value = find(name);
+        const std::string *text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+        if (text == nullptr)
+            throw std::invalid_argument(path(name) + " is missing, or is no text");
+        return *text;
+    }
+
+    const PolicyKind &policy()
+    {
+        const std::string name = text("policy");
+        const PolicyKind *kind = find_policy(name.c_str());
+        if (kind == nullptr) {
+            std::string names;
+            for (const PolicyKind *known : policies())
+                names += std::string(names.empty() ? "" : ", ") + known->name;
+            throw std::invalid_argument("there is no policy \"" + name + "\": take one of " + names);
+        }
+        return *kind;
+    }
+
+    Costs costs()
+    {
+        const Value *value = find("costs");
+        if (value == nullptr)
+            return {};
+        Fields fields(*value, "costs");
+        const auto cost = [&fields](const char *name) { return fields.whole(name, 0, 0, second); };
+        const Costs costs = {cost("entry_ns"), cost("search_ns"), cost("recalculation_ns"), cost("change_ns")};
+        fields.none_left();
+        return costs;
+    }
+
+    void none_left() const
+    {
+        for (std::size_t i = 0; i < taken_.size(); i++)
+            if (!taken_[i])
+                throw std::invalid_argument("nobody knows the field \"" + path((*object_)[i].first) + "\"");
+    }
+
+  private:
+    std::string path(const std::string &name) const
+    {
+        return where_.empty() ? name : where_ + "." + name;
+    }
+
+    const Object *object_;
+    std::string where_;
+    std::vector<bool> taken_;
+};
+
+Object as_object(const Costs &costs)
+{
+    return {{"entry_ns", costs.entry},
+            {"search_ns", costs.search},
+            {"recalculation_ns", costs.recalculation},
+            {"change_ns", costs.change}};
+}
+
+template <typename Number> std::size_t last_filled(const std::array<Number, longest_counted + 1> &histogram)
+{
+    std::size_t last = histogram.size() - 1;
+    while (last > 0 && histogram[last] == 0)
+        last--;
+    return last;
+}
+
+template <typename Number> Array up_to_last(const std::array<Number, longest_counted + 1> &histogram)
+{
+    Array values;
+    for (std::size_t length = 0; length <= last_filled(histogram); length++)
+        values.emplace_back(static_cast<std::int64_t>(histogram[length]));
+    return values;
+}
+
+double ratio(double over, double per)
+{
+    return per > 0 ? over / per : 0.0;
+}
+
+// Share of the switches at which at least so many tasks were runnable.
+double share_from(const Statistics &seen, std::size_t length)
+{
+    std::uint64_t count = 0;
+    for (std::size_t i = length; i <= longest_counted; i++)
+        count += seen.switches_at_length[i];
+    return ratio(static_cast<double>(count), static_cast<double>(seen.switches));
+}
+
+Object as_object(const Statistics &seen, CpuId cpus)
+{
+    double lengths = 0;
+    for (std::size_t length = 0; length <= longest_counted; length++)
+        lengths += static_cast<double>(length) * static_cast<double>(seen.switches_at_length[length]);
+    const double seconds = static_cast<double>(seen.time) / 1e9, switches = static_cast<double>(seen.switches);
+    const double capacity = static_cast<double>(seen.time) * cpus;
+    return {
+        {"time_ns", seen.time},
+        {"switches", seen.switches},
+        {"switches_per_s", ratio(switches, seconds)},
+        {"voluntary", seen.voluntary},
+        {"involuntary", seen.involuntary},
+        {"wakes", seen.wakes},
+        {"yields", seen.yields},
+        {"calls", seen.calls},
+        {"searched", seen.searched},
+        {"recalculations", seen.recalculations},
+        {"recalculated", seen.recalculated},
+        {"switches_per_recalculation", ratio(switches, static_cast<double>(seen.recalculations))},
+        {"busy_share", ratio(static_cast<double>(seen.busy), capacity)},
+        {"overhead_ns", seen.overhead},
+        {"overhead_share", ratio(static_cast<double>(seen.overhead), capacity)},
+        {"longest_wait_ns", seen.longest_wait},
+        {"mean_length", ratio(lengths, switches)},
+        {"share_over_10", share_from(seen, 11)},
+        {"share_20_or_more", share_from(seen, 20)},
+        {"longest", static_cast<std::int64_t>(last_filled(seen.switches_at_length))},
+        {"switches_at_length", up_to_last(seen.switches_at_length)},
+        {"time_at_length_ns", up_to_last(seen.time_at_length)},
+    };
+}
+
+PolicySettings settings_of(Fields &fields)
+{
+    return {static_cast<CpuId>(fields.whole("cpus", 1, 1, 64)), fields.whole("quantum_ns", 0, 0, hour)};
+}
+
+Value list_policies(Fields &fields)
+{
+    fields.none_left();
+    Array all;
+    for (const PolicyKind *kind : policies())
+        all.push_back(
+            Object{{"name", kind->name}, {"title", kind->title}, {"source", kind->source}, {"tick_ns", kind->tick}});
+    return Object{{"policies", all}};
+}
+
+Value simulate_yield(Fields &fields)
+{
+    const PolicyKind &policy = fields.policy();
+    const auto contexts = static_cast<std::uint32_t>(fields.whole("contexts", 2, 1, 4096));
+    const auto others = static_cast<std::uint32_t>(fields.whole("others", 0, 0, 65536));
+    const auto yields = static_cast<std::uint64_t>(fields.whole("yields", 40'000, 1, 1'000'000'000));
+    const auto cpus = static_cast<CpuId>(fields.whole("cpus", 1, 1, 64));
+    const Costs costs = fields.costs();
+    fields.none_left();
+    const YieldCost seen = yield_cost(policy, contexts, others, yields, costs, cpus);
+    return Object{{"policy", policy.name},
+                  {"contexts", contexts},
+                  {"yield_ns", seen.ns},
+                  {"switched_fraction", seen.switching},
+                  {"searched_per_yield", seen.searched},
+                  {"recalculations_per_yield", seen.recalculations},
+                  {"recalculated_per_yield", seen.recalculated},
+                  {"costs", as_object(costs)}};
+}
+
+Value simulate_web_site(Fields &fields)
+{
+    const PolicyKind &policy = fields.policy();
+    const PolicySettings settings = settings_of(fields);
+    const Nanoseconds length = static_cast<Nanoseconds>(fields.real("hours", 17, 0.001, 1000) * 3600e9);
+    const Costs costs = fields.costs();
+    WebSite::Settings site = WebSite::fitted();
+    site.seed = static_cast<std::uint64_t>(fields.whole("seed", 1, 0, never));
+    const auto count = [&](const char *name, std::uint32_t fitted) {
+        return static_cast<std::uint32_t>(fields.whole(name, fitted, 1, 65536));
+    };
+    const auto time = [&](const char *name, Nanoseconds fitted) { return fields.whole(name, fitted, 1, 1000 * hour); };
+    site.servers = count("servers", site.servers);
+    site.jobs = count("jobs", site.jobs);
+    site.sleepers = count("sleepers", site.sleepers);
+    site.between_requests = time("between_requests_ns", site.between_requests);
+    site.between_bursts = time("between_bursts_ns", site.between_bursts);
+    site.least_burst = static_cast<std::uint32_t>(fields.whole("least_burst", site.least_burst, 0, 1000));
+    site.burst_requests = fields.real("burst_requests", site.burst_requests, 0, 1000);
+    site.request_run = time("request_run_ns", site.request_run);
+    site.job_run = time("job_run_ns", site.job_run);
+    site.job_pause = time("job_pause_ns", site.job_pause);
+    site.sleeper_pause = time("sleeper_pause_ns", site.sleeper_pause);
+    fields.none_left();
+    WebSite load(site);
+    Simulation simulation(policy, settings, costs);
+    simulation.run(load, length);
+    Object answer = {{"policy", policy.name}, {"tasks", simulation.tasks()}, {"requests", load.requests()}};
+    for (auto &field : as_object(simulation.statistics(), settings.cpus))
+        answer.push_back(std::move(field));
+    return answer;
+}
+
+Value replay(Fields &fields)
+{
+    const PolicyKind &policy = fields.policy();
+    const std::string path = fields.text("trace");
+    std::ifstream file(path);
+    if (!file)
+        throw std::invalid_argument("the trace " + path + " cannot be opened");
+    const Trace::Recording recording = Trace::read(file, path);
+    PolicySettings settings = settings_of(fields);
+    if (fields.find("cpus") == nullptr)
+        settings.cpus = recording.cpus;
+    const Costs costs = fields.costs();
+    fields.none_left();
+    Trace load(recording);
+    Simulation simulation(policy, settings, costs);
+    simulation.run(load, never);
+    Object answer = {{"policy", policy.name},
+                     {"cpus", settings.cpus},
+                     {"recorded_ns", recording.length()},
+                     {"recorded_switches", recording.switches()}};
+    for (auto &field : as_object(simulation.statistics(), settings.cpus))
+        answer.push_back(std::move(field));
+    return answer;
+}
+
+Value calibrate_costs(Fields &fields)
+{
+    const auto others = static_cast<std::uint32_t>(fields.whole("others", 0, 0, 65536));
+    const Value *listed = fields.find("points");
+    const Array *array = listed == nullptr ? nullptr : std::get_if<Array>(listed);
+    if (array == nullptr || array->empty())
+        throw std::invalid_argument("points must be a list of {\"policy\", \"contexts\", \"ns\", \"fitted\"}");
+    fields.none_left();
+    std::vector<Point> points;
+    for (std::size_t i = 0; i < array->size(); i++) {
+        Fields point((*array)[i], "points[" + std::to_string(i) + "]");
+        const PolicyKind &policy = point.policy();
+        const auto contexts = static_cast<std::uint32_t>(point.whole("contexts", 0, 1, 4096));
+        points.push_back({&policy, contexts, point.real("ns", 0, 1, 1e9), point.yes("fitted", true)});
+        point.none_left();
+    }
+    if (std::none_of(points.begin(), points.end(), [](const Point &point) { return point.fitted; }))
+        throw std::invalid_argument("no point is fitted: there is nothing to take the costs from");
+    const Calibration result = calibrate(std::move(points), others);
+    Array answers;
+    for (const Point &point : result.points)
+        answers.push_back(Object{{"policy", point.policy->name},
+                                 {"contexts", point.contexts},
+                                 {"ns", point.measured_ns},
+                                 {"simulated_ns", point.simulated_ns},
+                                 {"fitted", point.fitted}});
+    return Object{{"costs", as_object(result.costs)},
+                  {"others", others},
+                  {"worst_fitted", result.worst_fitted},
+                  {"worst_predicted", result.worst_predicted},
+                  {"points", answers}};
+}
+
+Value answer(const std::string &line)
+{
+    const Value request = json::parse(line);
+    Fields fields(request);
+    const std::string what = fields.text("do");
+    if (what == "policies")
+        return list_policies(fields);
+    if (what == "yield")
+        return simulate_yield(fields);
+    if (what == "web_site")
+        return simulate_web_site(fields);
+    if (what == "replay")
+        return replay(fields);
+    if (what == "calibrate")
+        return calibrate_costs(fields);
+    throw std::invalid_argument("\"do\" must be policies, yield, web_site, replay or calibrate, not \"" + what + "\"");
+}
+
+// Answers every line; true if all could be answered.
+bool answer_all(std::istream &input)
+{
+    bool all = true;
+    std::string line;
+    for (std::int64_t number = 1; std::getline(input, line); number++) {
+        if (line.empty())
+            continue;
+        Value said;
+        try {
+            said = answer(line);
+        } catch (const std::invalid_argument &error) {
+            said = Object{{"error", error.what()}, {"line", number}};
+            all = false;
+        }
+        std::cout << json::write(said) << std::endl;
+    }
+    return all;
+}
+
+constexpr const char *usage = "usage: schedsim < REQUESTS, or schedsim FILE…: each line a request in JSON, such as\n"
+                              "  {\"do\":\"policies\"}\n"
+                              "  {\"do\":\"yield\",\"policy\":\"linux_2_0_30\",\"contexts\":40}\n"
+                              "Exit code 0: all answered, 1: some not, 2: wrong usage.\n";
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && std::string(argv[1]) == "--help") {
+        std::fputs(usage, stdout);
+        return 0;
+    }
+    bool all = true;
+    for (int i = 1; i < argc; i++) {
+        std::ifstream file(argv[i]);
+        if (!file) {
+            std::fprintf(stderr, "schedsim: %s cannot be opened\n%s", argv[i], usage);
+            return 2;
+        }
+        all &= answer_all(file);
+    }
+    if (argc == 1)
+        all = answer_all(std::cin);
+    return all ? 0 : 1;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * passes.h - memory read, written and copied from end to end, by ordinary stores or past the caches. Sizes in bytes,
+ * whole cache lines; addresses aligned to a line. */
+#ifndef STEELYARD_CACHE_PASSES_H
+#define STEELYARD_CACHE_PASSES_H
+
+#include "memory.h"
+
+/* Two words in one register, on every machine. */
+typedef uint64_t words __attribute__((vector_size(16)));
+#define WORDS_A_LINE (PROBE_CACHE_LINE / sizeof(words))
+
+static inline void require_streaming(void)
+{
+#if !defined(__x86_64__)
+    probe_skip("stores past the caches are known to this probe for x86-64 alone");
+#endif
+}
+
+/* The sum of all words: four sums side by side, so that no addition waits for another. Written out, because a compiler
+ * that does not unroll keeps them in memory. */
+static __attribute__((noinline)) uint64_t read_pass(const words *at, uint64_t size)
+{
+    words a = {0}, b = {0}, c = {0}, d = {0};
+    for (const words *end = at + size / sizeof *at; at < end; at += WORDS_A_LINE) {
+        a += at[0];
+        b += at[1];
+        c += at[2];
+        d += at[3];
+    }
+    words all = a + b + c + d;
+    return all[0] + all[1];
+}
+
+static __attribute__((noinline, unused)) void write_pass(words *at, uint64_t size, uint64_t number)
+{
+    words both = {number, number};
+    for (words *end = at + size / sizeof *at; at < end; at += WORDS_A_LINE) {
+        for (unsigned i = 0; i < WORDS_A_LINE; i++)
+            at[i] = both;
+        __asm__ volatile("" : : : "memory"); /* or the loop becomes a call of the C library */
+    }
+}
+
+static inline void stream(words *to, words what)
+{
+#if defined(__x86_64__)
+    _mm_stream_si128((__m128i *)to, (__m128i)what);
+#else
+    *to = what;
+#endif
+}
+
+static inline void stream_end(void)
+{
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
+static __attribute__((noinline, unused)) void write_pass_streaming(words *at, uint64_t size, uint64_t number)
+{
+    words both = {number, number};
+    for (words *end = at + size / sizeof *at; at < end; at += WORDS_A_LINE) {
+        for (unsigned i = 0; i < WORDS_A_LINE; i++)
+            stream(at + i, both);
+        __asm__ volatile("" : : : "memory");
+    }
+    stream_end();
+}
+
+static __attribute__((noinline, unused)) void copy_pass(words *to, const words *from, uint64_t size)
+{
+    for (const words *end = from + size / sizeof *from; from < end; from += WORDS_A_LINE, to += WORDS_A_LINE) {
+        for (unsigned i = 0; i < WORDS_A_LINE; i++)
+            to[i] = from[i];
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
+static __attribute__((noinline, unused)) void copy_pass_streaming(words *to, const words *from, uint64_t size)
+{
+    for (const words *end = from + size / sizeof *from; from < end; from += WORDS_A_LINE, to += WORDS_A_LINE) {
+        for (unsigned i = 0; i < WORDS_A_LINE; i++)
+            stream(to + i, from[i]);
+        __asm__ volatile("" : : : "memory");
+    }
+    stream_end();
+}
+
+#endif
