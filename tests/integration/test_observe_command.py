@@ -2,12 +2,12 @@
 """`steelyard observe` as a user types it, and what the simulator makes of its recording."""
 
 import json
-import shutil
 import subprocess
 import sys
 
 import pytest
 
+from tests import processes
 from tests.simulated import schedulers
 
 BUSY = "import time\nend = time.monotonic() + 0.8\nwhile time.monotonic() < end: pass"
@@ -53,9 +53,7 @@ def test_a_recording_is_replayed_under_every_policy(laboratory):
 
 
 def test_the_counts_agree_with_vmstat_over_the_same_time(laboratory):
-    vmstat = shutil.which("vmstat")
-    if vmstat is None:
-        pytest.skip("vmstat is not installed (Debian: procps)")
+    vmstat = processes.tool("vmstat")  # Debian: procps
     # Its second line is of the second in between; what it counts holds the observer, so ours can only be lower.
     other = subprocess.Popen([vmstat, "-n", "3", "2"], stdout=subprocess.PIPE, text=True)
     done = laboratory.do("observe", "--json", "--for", "1s")

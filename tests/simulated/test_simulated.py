@@ -2,12 +2,10 @@
 """What the library says that the simulator says is what it says, and the simulator passes its own tests."""
 
 import json
-import shutil
 import subprocess
 
-import pytest
-
 from steelyard.judge import published
+from tests import processes
 from tests.simulated import schedulers
 
 
@@ -54,9 +52,7 @@ def test_costs_can_be_taken_from_a_curve_of_today():
 
 
 def test_the_engine_is_built_alone_and_passes_its_own_tests(tmp_path):
-    cmake = shutil.which("cmake")
-    if cmake is None:
-        pytest.skip("cmake is not installed")
+    cmake = processes.tool("cmake")
     engine = schedulers.STUDY.parents[1]
     for command in (
         [cmake, "-S", engine, "-B", tmp_path],

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reactor asks of a kernel interface for asynchronous I/O. An interface is one file that implements this.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace coro::detail
+{
+
+enum class io_kind : std::uint8_t { read, write, receive, send, accept, poll };
+
+// One request to the kernel. Belongs to whoever waits for it.
+struct io_operation {
+    io_operation *next = nullptr;
+    io_kind kind = io_kind::read;
+    int fd = -1;
+    void *buffer = nullptr;
+    std::size_t size = 0;
+    std::int64_t offset = 0;    // of read and write
+    std::uint32_t events = 0;   // of poll
+    int result = 0;             // as the system call would give, or -errno
+    std::uintptr_t backend = 0; // the backend's own
+    bool cancelled = false;     // by cancel(), for backends whose kernel does not say
+};
+
+// Duration to block for: none waits for ever.
+using io_timeout = std::optional<std::chrono::nanoseconds>;
+
+// One thread, the reactor's, but for wake-ups, which come through the eventfd.
+class io_backend
+{
+  public:
+    using completion = void (*)(void *owner, io_operation &);
+
+    virtual ~io_backend() = default;
+
+    // Takes the operation; false when the kernel takes no more now: try again after a completion.
+    virtual bool start(io_operation &operation) = 0;
+    // Asks the kernel to end it early. It completes either way.
+    virtual void cancel(io_operation &operation) = 0;
+    // Hands what was started to the kernel and calls `done` for what has completed, without blocking.
+    virtual void poll(completion done, void *owner) = 0;
+    // The same, but blocks until something completes, the eventfd is written or the time is over.
+    virtual void wait(completion done, void *owner, io_timeout timeout) = 0;
+    // EAGAIN and EBUSY of the kernel, each of which was retried.
+    [[nodiscard]] virtual std::size_t refusals() const noexcept = 0;
+    [[nodiscard]] virtual const char *name() const noexcept = 0;
+};
+
+} // namespace coro::detail

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timers and I/O of one thread: what a loop, or a worker of a pool, looks at when it has nothing to run.
+#pragma once
+
+#include <coro/detail/io_backend.hpp>
+#include <coro/detail/io_uring.hpp>
+#include <coro/detail/libaio.hpp>
+#include <coro/detail/queue.hpp>
+#include <coro/detail/thread.hpp>
+#include <coro/detail/timers.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <poll.h>
+#include <stdexcept>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace coro
+{
+
+enum class io_interface : std::uint8_t {
+    best, // io_uring where the kernel allows it, else libaio
+    io_uring,
+    libaio,
+};
+
+struct reactor_options {
+    unsigned io_depth = 256; // operations that the kernel is given at once; the others wait here
+    io_interface io = io_interface::best;
+};
+
+struct io_statistics {
+    const char *interface = "none";
+    std::size_t started = 0;   // handed to the kernel
+    std::size_t completed = 0; // came back, with whatever result
+    std::size_t deferred = 0;  // had to wait for room: back-pressure
+    std::size_t refused = 0;   // calls that the kernel answered with EAGAIN or EBUSY, and that were repeated
+    std::size_t in_flight = 0;
+    std::size_t most_in_flight = 0;
+};
+
+namespace detail
+{
+
+// Something that only the reactor's thread may do, asked for by another.
+struct reactor_request {
+    reactor_request *next = nullptr;
+    void (*run)(reactor_request &, reactor &) = nullptr;
+};
+
+struct timer : timer_node {
+    void (*fire)(timer &) = nullptr;
+};
+
+struct io_wait : io_operation {
+    void (*complete)(io_wait &) = nullptr;
+};
+
+} // namespace detail
+
+// All members but request() and wake() belong to one thread.
+class reactor
+{
+  public:
+    using clock = std::chrono::steady_clock;
+
+    explicit reactor(const reactor_options &options = {})
+        : options_(options), wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
+    {
+        if (wake_fd_ < 0)
+            throw std::system_error(errno, std::generic_category(), "coro: eventfd");
+    }
+    reactor(const reactor &) = delete;
+    reactor &operator=(const reactor &) = delete;
+    ~reactor()
+    {
+        ::close(wake_fd_);
+    }
+
+    // The calling thread's. Throws std::logic_error on a thread that runs neither a loop nor a pool.
+    static reactor &current()
+    {
+        if (reactor *found = detail::this_thread().reactor) [[likely]]
+            return *found;
+        throw std::logic_error("coro: sleeping and I/O need a loop or a pool that runs the coroutine");
+    }
+
+    void add(detail::timer &timer) noexcept
+    {
+        timers_.insert(timer);
+    }
+
+    // pre: added and not fired.
+    void remove(detail::timer &timer) noexcept
+    {
+        timers_.erase(timer);
+    }
+
+    // Calls operation.complete later, with the result set. Throws std::system_error without any interface.
+    void start(detail::io_wait &operation)
+    {
+        if (io_ == nullptr) [[unlikely]]
+            open_io();
+        if (!deferred_.empty() || statistics_.in_flight >= options_.io_depth || !io_->start(operation)) {
+            deferred_.push(operation);
+            statistics_.deferred++;
+        } else {
+            count_start();
+        }
+    }
+
+    // Ends the operation early if it can; it completes either way. pre: started and not complete.
+    void cancel(detail::io_wait &operation)
+    {
+        if (!deferred_.remove(operation))
+            return io_->cancel(operation);
+        operation.result = -ECANCELED;
+        operation.complete(operation);
+    }
+
+    // Runs the request on the reactor's thread, soon. Any thread.
+    void request(detail::reactor_request &what) noexcept
+    {
+        requests_.push(what);
+        wake();
+    }
+
+    // Ends wait() if it blocks, or the next one. Any thread. True when it was asleep.
+    bool wake() noexcept
+    {
+        // seq_cst: pairs with wait(): whoever left work before this sees us asleep, or we see the work.
+        if (!asleep_.load(std::memory_order_seq_cst) || !asleep_.exchange(false, std::memory_order_seq_cst))
+            return false;
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(wake_fd_, &one, sizeof one);
+        return true;
+    }
+
+    // Does what is due without blocking.
+    void poll()
+    {
+        requests_.drain([this](detail::reactor_request &what) { what.run(what, *this); });
+        fire_timers();
+        if (statistics_.in_flight != 0 || !deferred_.empty()) {
+            io_->poll(on_completion, this);
+            start_deferred();
+        }
+    }
+
+    // Does what is due, and blocks until there is something or until `idle()` turns false, which wake() must announce.
+    template <class Idle> void wait(Idle idle)
+    {
+        asleep_.store(true, std::memory_order_seq_cst);
+        if (requests_.empty() && idle()) {
+            io_timeout_type timeout;
+            if (const detail::timer_node *first = timers_.first())
+                timeout = std::max(first->deadline - clock::now(), clock::duration(0));
+            if (io_ != nullptr) {
+                io_->wait(on_completion, this, timeout);
+                start_deferred();
+            } else {
+                block(timeout);
+            }
+        }
+        asleep_.store(false, std::memory_order_relaxed);
+        poll();
+    }
+
+    // Nothing that would ever end a wait() by itself.
+    [[nodiscard]] bool nothing_due() const noexcept
+    {
+        return timers_.first() == nullptr && statistics_.in_flight == 0 && deferred_.empty() && requests_.empty();
+    }
+
+    // Worth polling while there is other work.
+    [[nodiscard]] bool has_io() const noexcept
+    {
+        return statistics_.in_flight != 0 || !deferred_.empty();
+    }
+    [[nodiscard]] bool has_timers() const noexcept
+    {
+        return timers_.first() != nullptr;
+    }
+
+    [[nodiscard]] io_statistics statistics() const noexcept
+    {
+        io_statistics now = statistics_;
+        if (io_ != nullptr) {
+            now.interface = io_->name();
+            now.refused = io_->refusals();
+        }
+        return now;
+    }
+
+  private:
+    using io_timeout_type = detail::io_timeout;
+
+    void open_io()
+    {
+        if (options_.io != io_interface::libaio)
+            io_ = detail::io_uring_backend::open(options_.io_depth, wake_fd_);
+        if (io_ == nullptr && options_.io != io_interface::io_uring)
+            io_ = detail::libaio_backend::open(options_.io_depth, wake_fd_);
+        if (io_ == nullptr)
+            throw std::system_error(
+                ENOSYS, std::generic_category(),
+                "coro: the kernel allows neither io_uring nor libaio here (kernel.io_uring_disabled, "
+                "fs.aio-max-nr)");
+    }
+
+    void count_start() noexcept
+    {
+        statistics_.started++;
+        statistics_.most_in_flight = std::max(statistics_.most_in_flight, ++statistics_.in_flight);
+    }
+
+    void start_deferred()
+    {
+        while (!deferred_.empty() && statistics_.in_flight < options_.io_depth) {
+            detail::io_operation *operation = deferred_.pop();
+            if (!io_->start(*operation)) {
+                detail::fifo<detail::io_operation> rest;
+                rest.push(*operation);
+                while (detail::io_operation *later = deferred_.pop())
+                    rest.push(*later);
+                deferred_ = rest;
+                return;
+            }
+            count_start();
+        }
+    }
+
+    static void on_completion(void *owner, detail::io_operation &operation)
+    {
+        auto &self = *static_cast<reactor *>(owner);
+        self.statistics_.in_flight--;
+        self.statistics_.completed++;
+        auto &waiting = static_cast<detail::io_wait &>(operation);
+        waiting.complete(waiting);
+    }
+
+    void fire_timers()
+    {
+        if (timers_.first() == nullptr)
+            return;
+        const clock::time_point now = clock::now();
+        while (detail::timer_node *first = timers_.first()) {
+            if (first->deadline > now)
+                return;
+            timers_.erase(*first);
+            auto &due = static_cast<detail::timer &>(*first);
+            due.fire(due);
+        }
+    }
+
+    void block(io_timeout_type timeout) const noexcept
+    {
+        pollfd wake{wake_fd_, POLLIN, 0};
+        timespec until{};
+        if (timeout) {
+            until.tv_sec = timeout->count() / 1'000'000'000;
+            until.tv_nsec = timeout->count() % 1'000'000'000;
+        }
+        ::ppoll(&wake, 1, timeout ? &until : nullptr, nullptr);
+        std::uint64_t count = 0;
+        [[maybe_unused]] const auto drained = ::read(wake_fd_, &count, sizeof count);
+    }
+
+    reactor_options options_;
+    int wake_fd_;
+    std::atomic<bool> asleep_{false};
+    detail::inbox<detail::reactor_request> requests_;
+    detail::timer_heap timers_;
+    detail::fifo<detail::io_operation> deferred_;
+    io_statistics statistics_;
+    std::unique_ptr<detail::io_backend> io_;
+};
+
+} // namespace coro
