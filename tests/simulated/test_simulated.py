@@ -4,6 +4,8 @@
 import json
 import subprocess
 
+import pytest
+
 from steelyard.judge import published
 from tests import processes
 from tests.simulated import schedulers
