@@ -31,7 +31,7 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.built
 build: $(VENV)/.built ## set up .venv, build the probes; then the command is .venv/bin/steelyard
 
 run: build ## weigh this machine: a first session of a few minutes, ending in tables, verdicts and a report
-	$(STEELYARD) run --budget 4m
+	$(STEELYARD) run --quick --budget 4m
 	$(STEELYARD) claims --short
 	$(STEELYARD) report -o report.html
 

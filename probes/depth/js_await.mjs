@@ -23,7 +23,7 @@ const description = {
     { name: 'call', unit: 's', better: 'lower', over: 'wall', per: 'operations', doc: 'time of one call through all levels' },
   ],
   parameters: [
-    integer('depth', 'async functions above the innermost', 1, 10000, [1, 2, 5, 10, 20, 50, 100], [1, 10, 100]),
+    integer('depth', 'async functions above the innermost', 1, 10000, [1, 2, 5, 10, 20, 50, 100], [1, 100]),
   ],
 };
 

@@ -9,6 +9,23 @@
 
 #include "probe.hpp"
 
+/* Two sides that yield to each other: the proof that they take turns. */
+struct turns {
+    int last = -1;
+    std::uint64_t counted[2] = {};
+
+    void note(int side)
+    {
+        counted[side] += last != side;
+        last = side;
+    }
+    /* Times that each was there after the other. */
+    [[nodiscard]] std::uint64_t of_each() const
+    {
+        return counted[0] == counted[1] ? counted[0] : 0;
+    }
+};
+
 inline constexpr probe_metric in_out_metrics[] = {
     {"switch", "s", "lower", "wall", "operations", "time of one switch, one way"},
     {"in_out", "s", "lower", "wall", "pairs", "time of a switch in and the one back out"},

@@ -28,7 +28,7 @@ const description = {
       doc: 'share of the turns that switched',
     },
   ],
-  parameters: [integer('contexts', 'async functions that await', 1, 65536, [2, 1, 64, 4096], [2, 4096])],
+  parameters: [integer('contexts', 'async functions that await', 1, 65536, [2, 1, 64, 4096], [2])],
 };
 
 await probe(description, ({ parameters: { contexts } }) => {

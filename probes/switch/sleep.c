@@ -133,7 +133,7 @@ static const struct probe sleep_probe = {
         {0}},
     .params = (const struct probe_param[]){
         {.name = "call", .doc = "what sleeps", .choices = "usleep,nanosleep,clock_nanosleep",
-         .sweep = "usleep,nanosleep,clock_nanosleep"},
+         .sweep = "usleep,nanosleep,clock_nanosleep", .brief = "usleep"},
         {.name = "slack_ns", .doc = "timer slack of each context", .unit = "ns", .sweep = "50000,1", .min = 1,
          .max = 1000000000},
         {.name = "contexts", .doc = "threads that sleep", .unit = "1", .sweep = "1,100", .min = 1, .max = 16384},

@@ -29,7 +29,7 @@ final class SwitchVirtualYield extends Probe {
                     "time a switch between two of the threads that happened"),
                 new Metric("switched_fraction", "1", "neither", "switches", "watched", "share of the yields that switched")),
             List.of(new Parameter("contexts", "virtual threads that yield", "1", 1, 65536, List.of(2L, 1L, 64L, 4096L),
-                List.of(2L, 4096L))));
+                List.of(2L))));
     }
 
     /** What one thread has counted so far, written by that thread alone. */

@@ -183,7 +183,7 @@ static const struct probe yield_probe = {
         {0}},
     .params = (const struct probe_param[]){
         {.name = "contexts", .doc = "contexts that yield", .unit = "1", .sweep = "1,2,4,8,10,20,40,64,512,4096",
-         .brief = "1,2,64,4096", .min = 1, .max = 65536},
+         .brief = "1,2,64,512", .min = 1, .max = 65536},
         CONTEXTS_KIND_PARAM("thread,process"),
         {0}},
     .setup = setup,

@@ -227,12 +227,14 @@ class ProbeFacts(Record, frozen=True, kw_only=True):
 class PlannedCase(Record, frozen=True, kw_only=True):
     """A case with what the pilot found; the same in every block.
 
-    ``run_s`` is the expected length of a run, of which ``overhead_s`` lies outside its values.
+    ``run_s`` is the expected length of a run, of which ``overhead_s`` lies outside its values. With fewer than
+    ``least_values`` it would be no measurement, however short the time is.
     """
 
     case: Case
     operations: int
     values: int
+    least_values: int = 1
     run_s: float
     overhead_s: float = 0.0
     baseline: str | None = None

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support of probes in Go: what it refuses, that nothing is downloaded, and what is said where there is no Go."""
+"""The support of probes in Go: what it refuses, and that nothing is downloaded."""
 
 import json
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-
-from steelyard.measure import catalog
-from tests import processes
 
 ROOT = Path(__file__).parents[2]
 SUPPORT = ROOT / "probes" / "support" / "go"
@@ -106,38 +102,3 @@ def test_the_sources_are_formatted_and_vetted():
     done = subprocess.run(["gofmt", "-l", *sources], capture_output=True, text=True, check=True)
     assert done.stdout == ""
     subprocess.run(["go", "vet", "-composites=false", "."], cwd=SUPPORT, check=True, capture_output=True, timeout=300)
-
-
-@pytest.fixture(scope="module")
-def built_without_go(tmp_path_factory):
-    """The build's answer for Go where no compiler is found."""
-    folder = tmp_path_factory.mktemp("bare")
-    tree = folder / "tree"
-    for part in ("CMakeLists.txt", "src/steelyard/measure/launch.c", "probes/support/go", "probes/create/goroutine.go"):
-        source, target = ROOT / part, tree / part
-        target.parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
-    build = folder / "build"
-    configure = [
-        processes.tool("cmake"),
-        "-S",
-        tree,
-        "-B",
-        build,
-        "-G",
-        "Ninja",
-        "-DSTEELYARD_GO=STEELYARD_GO-NOTFOUND",
-    ]
-    # A search that finds nothing is done again at each configuration: the path on which it looks is emptied as well.
-    subprocess.run([*configure, "-DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF", "-DCMAKE_PROGRAM_PATH=",
-                    "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF", f"-DCMAKE_C_COMPILER={shutil.which('cc')}",
-                    f"-DCMAKE_CXX_COMPILER={shutil.which('c++')}", f"-DCMAKE_MAKE_PROGRAM={processes.tool('ninja')}"],
-                   check=True, capture_output=True)  # fmt: skip
-    return build
-
-
-def test_without_go_the_probe_is_listed_with_what_to_install(built_without_go):
-    found = catalog.load([built_without_go / "skips"])
-    [skip] = found.skips
-    assert skip.subject == "create/goroutine"
-    assert re.search(r"no Go compiler .* install Go 1\.21", skip.reason)

@@ -152,3 +152,23 @@ def test_what_is_not_installed_is_a_skip_that_says_what_to_do(probe, module, par
     )
     assert ran.returncode == protocol.SKIPPED_EXIT_CODE, ran.stderr
     assert f"pip install {module}" in ran.stderr.splitlines()[-1]
+
+
+COUNTED = """calls = 0
+def setup(self):
+    plain = self.batch
+    def batch(operations, value):
+        self.calls += 1
+        plain(operations, value)
+    self.batch = batch
+def versions(self):
+    return {"calls": str(self.calls)}
+"""
+
+
+def test_what_is_timed_was_called_so_often_that_it_is_specialised(tried):
+    """CPython 3.11 specialises a function at its eighth call, however long one call takes."""
+    ran = tried(COUNTED, "--operations", "1", "--values", "1")
+    assert ran.returncode == 0, ran.stderr
+    flags = json.loads(ran.stdout.splitlines()[0])["flags"]
+    assert int(flags.removeprefix("calls ")) >= 8

@@ -10,7 +10,8 @@ file(GLOB JAVA_SUPPORT CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.java)
 
 # The newest of JAVA_HOME, of the usual folder and of the path.
 find_program(JAVAC_ON_PATH javac)
-file(GLOB JAVACS $ENV{JAVA_HOME}/bin/javac /usr/lib/jvm/*/bin/javac)
+set(STEELYARD_JDKS /usr/lib/jvm CACHE PATH "The folder in which JDKs are looked for")
+file(GLOB JAVACS $ENV{JAVA_HOME}/bin/javac ${STEELYARD_JDKS}/*/bin/javac)
 set(JAVAC "")
 set(JAVA_VERSION 0)
 foreach(CANDIDATE IN LISTS JAVACS JAVAC_ON_PATH)

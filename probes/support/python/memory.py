@@ -55,6 +55,7 @@ class MemoryProbe(Probe):
     placements = ("same",)
     uses = ("cpu",)
     metrics = METRICS
+    rehearsals = 0  # bytes are the subject, and each batch is of all contexts
     parameters = (
         Integer("contexts", "contexts that are suspended", "1", (10_000, 100_000), 23, 2_000_000, brief=(10_000,)),
     )

@@ -184,6 +184,9 @@ class Probe:
     placements: Tuple[str, ...]  #: those of same, cross, free that make sense, the default first
     uses: Tuple[str, ...]  #: those of cpu, sched, ipc, disk, net that it loads
     metrics: Tuple[Metric, ...]  #: the first is the main figure
+    #: Shortest batches before the first value. From Python 3.11 on a function is specialised when it has been called
+    #: some times, 8 in 3.11, however long it runs: values before that are of other code than those after.
+    rehearsals: int = 10
     parameters: Tuple[Union[Integer, Choice], ...] = ()
     baseline: Optional[str] = None  #: "question/way" of the case that measures this one's overhead
 
@@ -416,6 +419,8 @@ def _selftest(probe: Probe) -> None:
 
 def _measure(probe: Probe, options: _Options) -> None:
     probe.setup()
+    for _ in range(probe.rehearsals):
+        _batch(probe, 1)
     search_ns = 0
     if options.operations is None:
         began_ns = now_ns()

@@ -18,6 +18,10 @@ from steelyard.judge.stats.summary import subtract_overhead, summarise
 from steelyard.records import Better, Disturbance, Metric, Record, Scalar, Session, Skip, Value
 
 _CURVE_POINTS = 3
+#: Switches per operation, below which a way to switch did not do so.
+_SWITCHES = 0.5
+#: Fewest probes of a question that make a price list.
+_PRICES = 3
 
 
 class Net(Record, frozen=True, kw_only=True):
@@ -58,7 +62,11 @@ class Figure(Record, frozen=True, kw_only=True):
 
 
 class CaseFinding(Record, frozen=True, kw_only=True):
-    """All that may be said of one case. User and system time are per operation."""
+    """All that may be said of one case. User and system time are per operation.
+
+    switches: of the kernel, per operation. switched: those that the probe itself proved, per operation; None where it
+    proves none because each operation is one. runtime: what compiled or ran the probe.
+    """
 
     case: str
     probe: str
@@ -72,6 +80,8 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     system_s: float | None
     switches: float | None
     caveats: tuple[str, ...]
+    switched: float | None = None
+    runtime: str = ""
 
     @property
     def where(self) -> str:
@@ -119,6 +129,14 @@ class Matrix(Record, frozen=True, kw_only=True):
     rows: dict[int, dict[str, Cell]]
 
 
+class PriceList(Record, frozen=True, kw_only=True):
+    """All ways to do one thing: names of their cases, the best first."""
+
+    question: str
+    unit: str
+    cases: tuple[str, ...]
+
+
 class Findings(Record, frozen=True, kw_only=True):
     """A session as it may be shown."""
 
@@ -144,6 +162,7 @@ class Findings(Record, frozen=True, kw_only=True):
     runs: int
     disturbed_runs: int
     tables: tuple[tables.StudyTable, ...] = ()
+    prices: tuple[PriceList, ...] = ()
 
 
 def _finite(value: float) -> float | None:
@@ -199,8 +218,8 @@ def _modes_by_cpus(runs: CaseRuns, sample: FloatArray, metric: Metric) -> tuple[
     if one.size == 0 or more.size == 0:
         return ()
     modes = (
-        Mode(median=float(np.median(one)), share=one.size / there.sum(), where="one CPU"),
-        Mode(median=float(np.median(more)), share=more.size / there.sum(), where="several CPUs"),
+        Mode(median=float(np.median(one)), share=float(one.size / there.sum()), where="one CPU"),
+        Mode(median=float(np.median(more)), share=float(more.size / there.sum()), where="several CPUs"),
     )
     lower, upper = sorted(modes, key=lambda mode: mode.median)
     return (lower, upper) if upper.median >= LEAST_RATIO * lower.median else ()
@@ -311,6 +330,48 @@ def _case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session) -> Cas
         system_s=_per_operation(runs, "system"),
         switches=_switches(runs),
         caveats=_caveats(runs, main, session),
+        switched=_switched(runs),
+        runtime=next((run.compiler for run in runs.counted), ""),
+    )
+
+
+def _switched(runs: CaseRuns) -> float | None:
+    """Switches per operation by the probe's own proof: a count of switches divided by what was tried."""
+    proofs = [metric for metric in runs.descriptor.metrics if metric.over == "switches" and metric.unit == "1"]
+    numbers = runs.sample(proofs[0]) if proofs else np.array([])
+    return float(np.nanmedian(numbers)) if np.isfinite(numbers).any() else None
+
+
+def _hardly_switches(case: CaseFinding) -> bool:
+    return case.switched is not None and case.switched < _SWITCHES
+
+
+def _price_lists(cases: Sequence[CaseFinding]) -> tuple[PriceList, ...]:
+    """A list for every question that was answered in several ways, by the figure that each has first.
+
+    A probe stands in it once for each combination of its choices, which are ways of their own, with its numbers and its
+    placement as they come first; but not with a number at which hardly anything switched where there is another.
+    """
+    stands: dict[tuple[str, str, Better], dict[tuple[str, str], CaseFinding]] = defaultdict(dict)
+    for case in cases:
+        if case.control:
+            continue
+        ways = stands[case.probe.split("/")[0], case.main.unit, case.main.better]
+        choices = " ".join(f"{key}={value}" for key, value in case.parameters.items() if isinstance(value, str))
+        before = ways.setdefault((case.probe, choices), case)
+        if before.placement == case.placement and _hardly_switches(before) and not _hardly_switches(case):
+            ways[case.probe, choices] = case
+    return tuple(
+        PriceList(
+            question=question,
+            unit=unit,
+            cases=tuple(
+                case.case
+                for case in sorted(ways.values(), key=lambda case: case.main.median, reverse=better == "higher")
+            ),
+        )
+        for (question, unit, better), ways in stands.items()
+        if len({probe for probe, _ in ways}) >= _PRICES
     )
 
 
@@ -421,6 +482,7 @@ def judge(session: Session) -> Findings:
         curves=_curves(session, cases),
         matrices=_matrices(session, cases),
         tables=tables.beside({case.case: (case.main.median, case.main.unit) for case in cases}),
+        prices=_price_lists(cases),
         skips=(*session.skips, *(_unsteady(runs) for runs in all_runs if runs.mostly_unsteady)),
         failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
         leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},

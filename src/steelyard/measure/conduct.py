@@ -7,6 +7,7 @@ Works with plan (what to run in which order), runner (does it) and audit (what d
 from __future__ import annotations
 
 import dataclasses
+import math
 import statistics
 import time
 from collections import Counter
@@ -28,6 +29,7 @@ _ATTEMPTS = 2
 #: A case that failed this often is not tried again: a hanging probe would eat the session.
 _FAILURES = 3
 _PILOT_VALUES = 3
+_TIMES = ("wall", "cpu", "user", "system")
 
 Append = Callable[[Line], None]
 #: Asked after each block (counted from 1) whether all that was to be found out is found out.
@@ -153,8 +155,11 @@ class Conductor:
     def _planned(self, case: Case, run: Run, *, control: bool) -> PlannedCase:
         """What the pilot's run makes of a case. Its time of searching is no overhead of the runs to come."""
         value_s = max(run.timed_s / max(1, len(run.values)), 1e-6)
-        least_s = plan.WARM_S if self._descriptor(case).warms_up else 0.0
-        values, longer = plan.values_for(run.overhead_s, value_s, self._header.values, least_s)
+        descriptor = self._descriptor(case)
+        least_s = plan.WARM_S if descriptor.warms_up else 0.0
+        # Bytes get no better by taking longer, so nothing has to be repaid.
+        repaid_s = run.overhead_s if descriptor.metrics[0].over in _TIMES else 0.0
+        values, longer = plan.values_for(repaid_s, value_s, self._header.values, least_s)
         value_s *= longer
         baseline = self._work.baselines.get(case.name)
         control_group = plan.NULL if case in self._header.controls else ""
@@ -162,6 +167,7 @@ class Conductor:
             case=case,
             operations=run.operations if longer == 1 else round(_operations_done(run) * longer),
             values=values,
+            least_values=max(1, min(values, math.ceil(least_s / value_s))),
             run_s=run.overhead_s + (values + 0.125) * value_s,
             overhead_s=run.overhead_s,
             group=self._work.groups.get(case.name, control_group),

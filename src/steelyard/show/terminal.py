@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.judge.findings import CaseFinding, Cell, Curve, Figure, Findings, Matrix
+from steelyard.judge.findings import CaseFinding, Cell, Curve, Figure, Findings, Matrix, PriceList
 from steelyard.records import Descriptor, Disturbance, Machine, Skip
 from steelyard.show import tables
 from steelyard.units import format_duration, format_interval, format_quantity
@@ -43,6 +43,8 @@ def show(findings: Findings, console: Console) -> None:
     else:
         for curve in findings.curves:
             _curve(curve, console)
+    for prices in findings.prices:
+        _price_list(prices, findings, console)
     _doubts(findings, console)
     _foot(findings, console)
 
@@ -79,6 +81,7 @@ _COLUMNS = {
     "switches": 3,
     "published": 1,
 }
+_WORDS = ("case", "way", "of one", "runtime")
 _GAP = 2
 
 
@@ -104,28 +107,32 @@ def _question(
         rows.append({"case": head})
         for case in group:
             rows += metrics(case)
-    columns = _that_fit(rows, console.width)
-    gap = (0, _GAP, 0, 0)
-    table = Table(title=question, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=gap)
-    for name in columns:
-        table.add_column(name, justify="left" if name == "case" else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(row.get(name, Text()) for name in columns))
-    console.print(table)
+    _grid(rows, _COLUMNS, question, console)
     for operation, probes in _grouped((case.operation, case.probe) for case in cases):
         console.print(f"[dim]{escape(', '.join(probes))}: one operation is {escape(operation)}[/]")
     console.print()
 
 
-def _that_fit(rows: Sequence[dict[str, Text]], width: int) -> list[str]:
+def _grid(rows: Sequence[dict[str, Text]], ranks: Mapping[str, int], title: str, console: Console) -> None:
+    gap = (0, _GAP, 0, 0)
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=gap)
+    columns = _that_fit(rows, ranks, console.width)
+    for name in columns:
+        table.add_column(name, justify="left" if name in _WORDS else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(row.get(name, Text()) for name in columns))
+    console.print(table)
+
+
+def _that_fit(rows: Sequence[dict[str, Text]], ranks: Mapping[str, int], width: int) -> list[str]:
     """The columns that have anything to say, without as many of the least important as the width asks for."""
     widths = {
         name: max(len(name), *(row[name].cell_len for row in rows if name in row))
-        for name in _COLUMNS
+        for name in ranks
         if any(row.get(name) for row in rows)
     }
-    while sum(widths.values()) + _GAP * len(widths) > width and max(_COLUMNS[name] for name in widths) > 0:
-        del widths[max(widths, key=lambda name: _COLUMNS[name])]
+    while sum(widths.values()) + _GAP * len(widths) > width and max(ranks[name] for name in widths) > 0:
+        del widths[max(widths, key=lambda name: ranks[name])]
     return list(widths)
 
 
@@ -240,6 +247,51 @@ def _steps(curve: Curve) -> str:
     span = max(math.log(max(medians) / min(medians)), math.log(2))
     heights = (math.log(median / min(medians)) / span for median in medians)
     return "".join(_STEPS[round(height * (len(_STEPS) - 1))] for height in heights)
+
+
+_SWITCHES_SAID = "per operation, switches: by the kernel; switched: proven by the probe, if operations need not be one"
+#: As `_COLUMNS`.
+_PRICE_COLUMNS = {
+    "way": 0,
+    "cost": 0,
+    "95 % interval": 1,
+    "of one": 0,
+    "switches": 3,
+    "switched": 1,
+    "runtime": 4,
+}
+
+
+def _price_list(prices: PriceList, findings: Findings, console: Console) -> None:
+    """A line a way, the best first; numbers of contexts and the like as the way's own table has them first."""
+    cases = {case.case: case for case in findings.cases}
+    rows = [_price(cases[name]) for name in prices.cases]
+    title = f"{prices.question}, the price list: every way once, the best first"
+    others = dict.fromkeys((name for row in rows for name in row if name not in _PRICE_COLUMNS), 2)
+    _grid(rows, {**_PRICE_COLUMNS, **others}, title, console)
+    if any("switched" in row for row in rows):
+        console.print(f"[dim]{_SWITCHES_SAID}[/]")
+    console.print()
+
+
+def _price(case: CaseFinding) -> dict[str, Text]:
+    cells = _figure_cells(case.main)
+    return {
+        "way": Text.assemble((case.probe.partition("/")[2], "cyan"), _label(case)[1:]),
+        "cost": cells["median"],
+        "95 % interval": cells.get("95 % interval", Text()),
+        "of one": Text(case.main.metric, style="dim"),
+        **_price_of_other_kinds(case),
+        "runtime": Text(case.runtime.partition(" (")[0].partition(",")[0], style="dim"),
+    }
+
+
+def _price_of_other_kinds(case: CaseFinding) -> dict[str, Text]:
+    """The switches that a time paid for; beside the bytes of one kind those of the others."""
+    if case.main.unit == "B":
+        return {other.metric: Text(format_quantity(other.median, "B")) for other in case.others if other.unit == "B"}
+    counts = {"switches": case.switches, "switched": case.switched}
+    return {name: Text(f"{count:.2f}") for name, count in counts.items() if count is not None}
 
 
 def _matrix(matrix: Matrix, console: Console) -> None:

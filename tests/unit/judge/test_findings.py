@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from steelyard.judge.findings import judge
-from steelyard.records import Audit, Disturbance, End, Plan, Skip
+from steelyard.judge.findings import PriceList, judge
+from steelyard.records import Audit, Case, Disturbance, End, Plan, Run, Skip
 from tests.making import (
     a_case,
     a_choice,
@@ -16,6 +16,7 @@ from tests.making import (
     a_value,
     an_integer,
 )
+from tests.unit.judge.sessions import steady, weighed
 
 CASE = a_case()
 
@@ -89,6 +90,7 @@ def test_an_unpinned_case_shows_both_modes_and_where_its_runs_were():
     lower, upper = case.main.modes
     assert (lower.where, lower.median, lower.share) == ("one CPU", pytest.approx(2e-6), 0.4)
     assert (upper.where, upper.median, upper.share) == ("several CPUs", pytest.approx(8e-6), 0.6)
+    assert {type(mode.share) for mode in (lower, upper)} == {float}, "JSON knows none of numpy's numbers"
     assert "unpinned: a mixture of one CPU and several; 3 of 5 runs were on several" in case.caveats
 
 
@@ -257,3 +259,52 @@ def test_skips_leftovers_and_disturbances_come_along():
     assert findings.skips == (skip,)
     assert findings.leftovers == {CASE.name: ("a queue",)}
     assert findings.disturbances == (noise,)
+
+
+def priced(*names: str, **costs: float) -> PriceList:
+    figures = dict.fromkeys(names, 1e-6) | {f"switch/{way}@same": cost for way, cost in costs.items()}
+    [prices] = judge(weighed({name: steady(cost) for name, cost in figures.items()})).prices
+    return prices
+
+
+def test_a_question_with_three_ways_has_a_price_list_with_the_cheapest_first():
+    prices = priced(b=2e-6, c=3e-6, a=1e-6)
+    assert (prices.question, prices.unit) == ("switch", "s")
+    assert prices.cases == ("switch/a@same", "switch/b@same", "switch/c@same")
+
+
+def test_two_ways_have_no_price_list():
+    assert judge(weighed({f"switch/{way}@same": steady(1e-6) for way in "ab"})).prices == ()
+
+
+def test_a_way_is_listed_once_for_each_of_its_choices_by_its_first_number_and_placement():
+    names = [f"switch/p[kind={kind},n={n}]@{at}" for kind in ("a", "b") for n in (2, 9) for at in ("same", "free")]
+    assert set(priced(*names, q=1e-6, r=1e-6).cases) == {
+        "switch/p[kind=a,n=2]@same",
+        "switch/p[kind=b,n=2]@same",
+        "switch/q@same",
+        "switch/r@same",
+    }
+
+
+def test_a_number_at_which_nothing_switched_is_no_price_where_there_is_another():
+    cases = [a_case("switch/yield", n=n) for n in (1, 2)]
+    others = [a_case(f"switch/{way}") for way in ("a", "b")]
+    switched = a_metric("switched_fraction", unit="1", better="neither", over="switches", per="operations")
+    descriptor = a_descriptor("switch/yield", metrics=(a_metric(), switched), parameters=(an_integer("n", 1, 2),))
+
+    def ran(case: Case, switches: int) -> list[Run]:
+        value = a_value(counts={"checked": 1000, "switches": switches})
+        return [a_run(case, block, values=(value,)) for block in range(1, 7)]
+
+    session = a_session(
+        *ran(cases[0], 0),
+        *ran(cases[1], 1000),
+        *(run for other in others for run in ran(other, 0)),
+        header=a_header(*cases, *others, probes=(descriptor,)),
+    )
+    findings = judge(session)
+    assert [case.switched for case in findings.cases] == [0.0, 1.0, None, None]
+    [prices] = findings.prices
+    assert "switch/yield[n=2]@same" in prices.cases
+    assert "switch/yield[n=1]@same" not in prices.cases

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import dataclasses
 from collections import Counter
 
 import msgspec
@@ -10,7 +11,7 @@ from steelyard.measure import plan
 from steelyard.measure.conduct import SENTINELS
 from steelyard.measure.runner import MockRunner, Outcome
 from steelyard.records import Audit, End, Plan, Run, Skip
-from tests.making import NULL_CASE, a_case, a_descriptor, a_header, conducted
+from tests.making import NULL_CASE, a_case, a_descriptor, a_header, a_metric, conducted
 
 FAST, SLOW = a_case("example/fast"), a_case("example/slow")
 COSTS = {FAST.name: 100e-9, SLOW.name: 400e-9}
@@ -304,3 +305,19 @@ def test_a_budget_counts_what_was_spent_before_the_interruption():
     whole = conducted(head, runner())
     resumed = resumed_at(whole, head, len(whole) - 10)
     assert end_of(resumed).wall_s == pytest.approx(end_of(whole).wall_s, rel=0.2)
+
+
+def test_a_probe_that_warms_up_keeps_its_length_under_a_short_budget_and_others_do_not():
+    warming = a_descriptor(FAST.probe, warms_up=True)
+    lines = conducted(header(probes=(warming,), blocks=None, budget_s=0.5), runner())
+    planned = {case.case: case for case in plan_of(lines).cases}
+    assert planned[FAST].values * planned[FAST].operations * COSTS[FAST.name] == pytest.approx(plan.WARM_S, rel=0.2)
+    assert planned[SLOW].values < planned[FAST].values
+
+
+def test_what_is_no_time_does_not_repay_a_long_start_with_more_values():
+    bytes_each = a_metric("resident", unit="B", over="resident_bytes")
+    long_start = runner(trouble=lambda request, _: dataclasses.replace(runner().run(request), wall_s=1.0))
+    lines = conducted(header(probes=(a_descriptor(FAST.probe, metrics=(bytes_each,)),)), long_start)
+    planned = {case.case: case.values for case in plan_of(lines).cases}
+    assert (planned[FAST], planned[SLOW] > 3) == (3, True)

@@ -89,9 +89,9 @@ def test_cases_without_a_group_keep_their_numbers():
 
 
 def test_a_series_that_warms_up_is_no_shorter_than_it_should_be():
-    values, longer = plan.values_for(0.001, 0.002, 5, least_s=0.6)
+    values, longer = plan.values_for(0.001, 0.002, 5, least_s=0.8)
     assert values == plan.MOST_VALUES
-    assert values * longer * 0.002 == pytest.approx(0.6)
+    assert values * longer * 0.002 == pytest.approx(0.8)
 
 
 def test_a_group_stays_together_in_every_block():
@@ -107,10 +107,21 @@ def test_a_group_stays_together_in_every_block():
 
 def test_a_short_budget_takes_values_away_until_six_blocks_fit():
     cases = [msgspec.structs.replace(a_planned(a_case(n=n)), values=10, run_s=1.1, overhead_s=0.1) for n in range(4)]
-    shorter = plan.fit(cases, budget_s=17.0)
+    shorter = plan.fit(cases, budget_s=17.0 / plan.PLANNED_SHARE)
     assert plan.blocks_for(17.0, shorter) >= plan.FEWEST_BLOCKS
     assert {case.values for case in shorter} == {6}
     assert shorter[0].run_s == pytest.approx(0.7)
+
+
+def test_where_the_fewest_values_are_too_many_they_get_shorter():
+    cases = [msgspec.structs.replace(a_planned(a_case(n=n)), values=10, run_s=1.1, overhead_s=0.1) for n in range(4)]
+    [length] = {case.operations / 1000 for case in plan.fit(cases, budget_s=10.0 / plan.PLANNED_SHARE)}
+    assert length == plan.SHORTER[1]
+
+
+def test_a_short_budget_leaves_a_series_that_warms_up_its_length():
+    cases = [msgspec.structs.replace(a_planned(a_case(n=n)), values=24, least_values=20, run_s=1.0) for n in range(4)]
+    assert {(case.values, case.operations) for case in plan.fit(cases, budget_s=1.0)} == {(20, 1000)}
 
 
 def test_a_long_budget_takes_nothing_away():

@@ -6,7 +6,7 @@ import io
 import pytest
 from rich.console import Console
 
-from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Mode, Net, Point
+from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Mode, Net, Point, PriceList
 from steelyard.records import Disturbance, Skip
 from steelyard.show import terminal
 from tests.making import a_choice, a_descriptor, a_machine, an_integer
@@ -189,6 +189,34 @@ def test_a_curve_has_a_longer_bar_for_a_greater_cost():
     assert bars == sorted(bars)
     assert bars[0] > 0
     assert bars[-1] == 40
+
+
+def price_list(*cases: CaseFinding, unit: str = "s") -> list[str]:
+    """The lines of the price list of these cases, in this order, below its heads."""
+    prices = PriceList(question="switch", unit=unit, cases=tuple(case.case for case in cases))
+    lines = iter(shown(*cases, prices=(prices,)).splitlines())
+    title = next(line for line in lines if "the price list" in line)
+    assert title.startswith("switch, the price list")
+    return [next(lines) for _ in range(len(cases) + 1)]
+
+
+def test_a_price_list_has_a_line_a_way_with_its_runtime_and_the_switches_that_were_real():
+    told = a_case_finding(case="switch/chan@same", probe="switch/chan", switches=1e-5, switched=0.004, runtime="go1.26")
+    sure = a_case_finding(case="switch/jump@same", probe="switch/jump", switches=2.0, runtime="gcc 12 (Debian)")
+    heads, first, second = price_list(told, sure)
+    assert heads.split()[-3:] == ["switches", "switched", "runtime"]
+    assert first.split() == ["chan", "@same", "50.0", "ns", "[48.0,", "52.0]", "operation", "0.00", "0.00", "go1.26"]
+    assert second.split()[-3:] == ["2.00", "gcc", "12"]
+
+
+def test_a_price_list_of_bytes_has_the_other_bytes_beside_them_and_no_switches():
+    bytes_each = {"unit": "B", "median": 8000.0}
+    stack = a_figure(metric="kernel_stack", **bytes_each | {"median": 16000.0})
+    case = a_case_finding(a_figure(**bytes_each), others=(stack, a_figure(metric="resume")), switches=1.0)
+    heads, line = price_list(case, unit="B")
+    assert "kernel_stack" in heads
+    assert not {"switches", "resume"} & set(heads.split())
+    assert "16.0 kB" in line
 
 
 def curves(number: int, *costs: float) -> tuple[Curve, ...]:
