@@ -23,7 +23,7 @@ static constexpr probe_param parameters[] = {
      .doc = "files of 4 KiB, read in turn",
      .unit = "1",
      .sweep = "4,8,16,32,64,128,256,512,1024,2048",
-     .brief = "4,2048",
+     .brief = "64",
      .min = 1,
      .max = 65536},
     reads_cache, reads_io, reads_depth, {}};
