@@ -12,10 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.judge.findings import CaseFinding, Cell, Curve, Figure, Findings, Matrix, PriceList
+from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Matrix, PriceList
 from steelyard.records import Descriptor, Disturbance, Machine, Skip
-from steelyard.show import tables
-from steelyard.units import format_duration, format_interval, format_quantity
+from steelyard.show import figure_text, tables
+from steelyard.units import format_duration, format_quantity
 
 _BAR_WIDTH = 40
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -140,11 +140,11 @@ def _row(case: CaseFinding) -> dict[str, Text]:
     return {
         "case": Text(_label(case)),
         **_figure_cells(case.main),
-        "less overhead": Text(_net(case.main)),
+        "less overhead": Text(figure_text.net(case.main)),
         "user": Text(_maybe(case.user_s, "s")),
         "system": Text(_maybe(case.system_s, "s")),
         "switches": Text(_maybe(case.switches, "1")),
-        "published": Text(_published(case.main)),
+        "published": Text(figure_text.published(case.main)),
     }
 
 
@@ -167,36 +167,11 @@ def _figure_cells(figure: Figure) -> dict[str, Text]:
         shares = " / ".join(f"{mode.share:.0%}{f' {mode.where}' if mode.where else ''}" for mode in figure.modes)
         bimodal = Text(shares if figure.modes[0].where else f"bimodal {shares}", style="yellow")
         return {"median": Text(modes, style="yellow"), "95 % interval": bimodal, **ends}
-    return {"median": Text(format_quantity(figure.median, unit)), "95 % interval": Text(_interval(figure)), **ends}
-
-
-def _interval(figure: Figure) -> str:
-    """Empty below six runs, which is a caveat of its own."""
-    if figure.low is None and figure.high is None:
-        return ""
-    low = -math.inf if figure.low is None else figure.low
-    high = math.inf if figure.high is None else figure.high
-    return format_interval(low, high, figure.median, figure.unit)
-
-
-def _net(figure: Figure) -> str:
-    net = figure.net
-    if net is None:
-        return ""
-    if net.high is None or net.low is None:
-        return f"~{format_quantity(net.median, figure.unit)}"
-    if net.high < 0:
-        return "see caveats"
-    if net.at_most:
-        return f"at most {format_quantity(net.high, figure.unit)}"
-    return f"{format_quantity(net.median, figure.unit)} {format_interval(net.low, net.high, net.median, figure.unit)}"
-
-
-def _published(figure: Figure) -> str:
-    return ", ".join(
-        f"{format_quantity(item.figure.value, item.figure.unit)} ({item.source.year}){'!' if item.figure.error else ''}"
-        for item in figure.published[:2]
-    )
+    return {
+        "median": Text(format_quantity(figure.median, unit)),
+        "95 % interval": Text(figure_text.interval(figure)),
+        **ends,
+    }
 
 
 def _bar(share: float) -> str:
@@ -296,7 +271,9 @@ def _price_of_other_kinds(case: CaseFinding) -> dict[str, Text]:
 
 def _matrix(matrix: Matrix, console: Console) -> None:
     """Ways across, the parameter down, a published figure below ours; split where the terminal is narrow."""
-    cells = {way: [_matrix_cell(row.get(way), matrix.unit) for row in matrix.rows.values()] for way in matrix.ways}
+    cells = {
+        way: [figure_text.cell(row.get(way), matrix.unit, "\n") for row in matrix.rows.values()] for way in matrix.ways
+    }
     widths = {
         way: max(len(way), *(len(line) for cell in cells[way] for line in cell.split("\n"))) for way in matrix.ways
     }
@@ -319,13 +296,6 @@ def _matrix(matrix: Matrix, console: Console) -> None:
             table.add_row(str(x), *(Text(cells[way][number]) for way in shown))
         console.print(table)
         console.print()
-
-
-def _matrix_cell(cell: Cell | None, unit: str) -> str:
-    if cell is None:
-        return ""
-    ours = format_quantity(cell.median, unit)
-    return ours if cell.published is None else f"{ours}\n({format_quantity(cell.published, unit)})"
 
 
 def _doubts(findings: Findings, console: Console) -> None:

@@ -7,6 +7,7 @@ import math
 
 from steelyard.judge.findings import CaseFinding, Figure, Matrix
 from steelyard.judge.report import Judged, question_of
+from steelyard.show import figure_text
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 from steelyard.units import format_interval, format_quantity
@@ -80,9 +81,12 @@ def _rows(case: CaseFinding) -> list[tuple[str, ...]]:
         _maybe(case.user_s, "s"),
         _maybe(case.system_s, "s"),
         _maybe(case.switches, "1"),
-        _published(case.main),
+        figure_text.published(case.main),
     )
-    return [first, *((f"  {other.metric}", *_figure(other), "", "", "", _published(other)) for other in case.others)]
+    return [
+        first,
+        *((f"  {other.metric}", *_figure(other), "", "", "", figure_text.published(other)) for other in case.others),
+    ]
 
 
 def _maybe(value: float | None, unit: str) -> str:
@@ -100,40 +104,15 @@ def _figure(figure: Figure) -> tuple[str, ...]:
         high = math.inf if figure.high is None else figure.high
         interval = format_interval(low, high, figure.median, unit)
     ends = (format_quantity(value, unit) for value in (figure.minimum, figure.p25, figure.p99))
-    return centre, interval, _net(figure), *ends, str(figure.n)
-
-
-def _net(figure: Figure) -> str:
-    net = figure.net
-    if net is None:
-        return ""
-    if net.high is None or net.low is None:
-        return f"~{format_quantity(net.median, figure.unit)}"
-    if net.high < 0:
-        return "see caveats"
-    if net.at_most:
-        return f"at most {format_quantity(net.high, figure.unit)}"
-    return f"{format_quantity(net.median, figure.unit)} {format_interval(net.low, net.high, net.median, figure.unit)}"
-
-
-def _published(figure: Figure) -> str:
-    return ", ".join(
-        f"{format_quantity(item.figure.value, item.figure.unit)} ({item.source.year}){'!' if item.figure.error else ''}"
-        for item in figure.published[:2]
-    )
+    return centre, interval, figure_text.net(figure), *ends, str(figure.n)
 
 
 def _matrix(matrix: Matrix) -> Markup:
     """Ways down, the parameter across, as studies print them turned by a quarter so that many ways fit."""
     title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed}"
-    rows = [(way, *(_cell(matrix, way, x) for x in matrix.rows)) for way in matrix.ways]
+    rows = [
+        (way, *(figure_text.cell(row.get(way), matrix.unit, " ") for row in matrix.rows.values()))
+        for way in matrix.ways
+    ]
     head = ("way", *(f"{matrix.parameter} {x}" for x in matrix.rows))
     return fold(f"Table: {title}", table(head, rows, caption=f"{title}; published figures in brackets"))
-
-
-def _cell(matrix: Matrix, way: str, x: int) -> str:
-    cell = matrix.rows[x].get(way)
-    if cell is None:
-        return ""
-    ours = format_quantity(cell.median, matrix.unit)
-    return ours if cell.published is None else f"{ours} ({format_quantity(cell.published, matrix.unit)})"

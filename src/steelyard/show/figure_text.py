@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A figure in words, alike on a terminal and on a page."""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.judge.findings import Cell, Figure
+from steelyard.units import format_interval, format_quantity
+
+
+def interval(figure: Figure) -> str:
+    """Empty below six runs, which is a caveat of its own; an end that is not known is infinite."""
+    if figure.low is None and figure.high is None:
+        return ""
+    low = -math.inf if figure.low is None else figure.low
+    high = math.inf if figure.high is None else figure.high
+    return format_interval(low, high, figure.median, figure.unit)
+
+
+def net(figure: Figure) -> str:
+    """The cost less its overhead: what may be zero is at most so much."""
+    less = figure.net
+    if less is None:
+        return ""
+    if less.high is None or less.low is None:
+        return f"~{format_quantity(less.median, figure.unit)}"
+    if less.high < 0:
+        return "see caveats"
+    if less.at_most:
+        return f"at most {format_quantity(less.high, figure.unit)}"
+    return (
+        f"{format_quantity(less.median, figure.unit)} {format_interval(less.low, less.high, less.median, figure.unit)}"
+    )
+
+
+def published(figure: Figure) -> str:
+    """What was published elsewhere, with its year; ``!`` marks a known error."""
+    return ", ".join(
+        f"{format_quantity(item.figure.value, item.figure.unit)} ({item.source.year}){'!' if item.figure.error else ''}"
+        for item in figure.published[:2]
+    )
+
+
+def cell(of: Cell | None, unit: str, separator: str) -> str:
+    """A cell of a matrix; the published figure in brackets after ``separator``."""
+    if of is None:
+        return ""
+    ours = format_quantity(of.median, unit)
+    return ours if of.published is None else f"{ours}{separator}({format_quantity(of.published, unit)})"
