@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
+from typing import TypeVar
 
 import msgspec
 
 from steelyard.errors import InstallationError
 from steelyard.records import Case, CasePattern, Record
+
+_T = TypeVar("_T")
 
 
 class Source(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,21 +55,28 @@ class Published(Record, frozen=True, kw_only=True):
     figure: PublishedFigure
 
 
+def read_all(folder: str, kind: type[_T]) -> dict[str, _T]:
+    """The files of a folder of the library, by name. Raises InstallationError with the file and what is wrong in it."""
+    there = resources.files("steelyard.judge.library") / folder
+    found: dict[str, _T] = {}
+    for path in sorted(there.iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".toml"):
+            name = f"library/{folder}/{path.name}"
+            try:
+                found[name] = msgspec.toml.decode(path.read_bytes(), type=kind)
+            except msgspec.DecodeError as error:
+                raise InstallationError(f"{name}: {error}") from error
+    return found
+
+
 @cache
 def library() -> tuple[Published, ...]:
     """Every published figure. Raises InstallationError with the file and the field that is wrong."""
     found: list[Published] = []
-    folder = resources.files("steelyard.judge.library") / "published"
-    for path in sorted(folder.iterdir(), key=lambda path: path.name):
-        if not path.name.endswith(".toml"):
-            continue
-        try:
-            file = msgspec.toml.decode(path.read_bytes(), type=_File)
-        except msgspec.DecodeError as error:
-            raise InstallationError(f"library/published/{path.name}: {error}") from error
+    for name, file in read_all("published", _File).items():
         for figure in file.figure:
             if figure.case is not None and CasePattern.parse(figure.case) is None:
-                raise InstallationError(f"library/published/{path.name}: {figure.case!r} is no case")
+                raise InstallationError(f"{name}: {figure.case!r} is no case")
             found.append(Published(source=file.source, figure=figure))
     return tuple(found)
 

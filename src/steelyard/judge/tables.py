@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
-from typing import Literal, TypeVar
-
-import msgspec
+from typing import Literal
 
 from steelyard.errors import InstallationError
 from steelyard.judge import published
 from steelyard.judge.published import Source
 from steelyard.records import CasePattern, Record
 
-_T = TypeVar("_T")
 Era = Literal["then", "simulated", "now"]
 
 
@@ -142,7 +138,7 @@ def _published() -> dict[str, published.PublishedFigure]:
 @cache
 def _simulations() -> tuple[dict[str, SimulatedFigure], str]:
     """Every simulated figure by its mechanism, and what is to be said of them."""
-    files = _read_all("simulated", _Simulated)
+    files = published.read_all("simulated", _Simulated)
     figures = {figure.mechanism: figure for file in files.values() for figure in file.figure}
     return figures, " ".join(file.said for file in files.values())
 
@@ -152,7 +148,7 @@ def library() -> tuple[tuple[Source, _Table], ...]:
     """Every table with its source. Raises InstallationError with the file and what is wrong in it."""
     sources = {item.source.id: item.source for item in published.library()}
     found: list[tuple[Source, _Table]] = []
-    for name, file in _read_all("tables", _File).items():
+    for name, file in published.read_all("tables", _File).items():
         source = sources.get(file.source)
         if source is None:
             raise InstallationError(f"{name}: no file in library/published has the source {file.source!r}")
@@ -173,16 +169,3 @@ def _check(table: _Table, name: str) -> None:
         for number, row in enumerate(table.rows):
             if CasePattern.parse(_case(column, row, number)) is None:
                 raise InstallationError(f"{name}: {_case(column, row, number)!r} is no case")
-
-
-def _read_all(folder: str, kind: type[_T]) -> dict[str, _T]:
-    there = resources.files("steelyard.judge.library") / folder
-    found: dict[str, _T] = {}
-    for path in sorted(there.iterdir(), key=lambda path: path.name):
-        if path.name.endswith(".toml"):
-            name = f"library/{folder}/{path.name}"
-            try:
-                found[name] = msgspec.toml.decode(path.read_bytes(), type=kind)
-            except msgspec.DecodeError as error:
-                raise InstallationError(f"{name}: {error}") from error
-    return found

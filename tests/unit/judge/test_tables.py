@@ -4,7 +4,7 @@
 import pytest
 
 from steelyard.errors import InstallationError
-from steelyard.judge import tables
+from steelyard.judge import published, tables
 from steelyard.judge.findings import judge
 from tests.unit.judge.sessions import steady, weighed
 
@@ -29,7 +29,7 @@ case = "switch/yield[contexts={row},kind=process]@same"
 def folder(tmp_path, monkeypatch):
     for name in ("tables", "simulated"):
         (tmp_path / name).mkdir()
-    monkeypatch.setattr(tables.resources, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(published.resources, "files", lambda _package: tmp_path)
     return tmp_path / "tables"
 
 
