@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.judge.claims import Operand, Sweep, Verdict
 from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
-from steelyard.records import CasePattern, Metric, Session
+from steelyard.records import Case, CasePattern, Metric, Session
 
 
 class NoAnswer(Exception):  # noqa: N818 - an answer, not an error: it ends in a finding
@@ -49,6 +49,7 @@ class Measured:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.path = session.path
         counted = [runs for runs in case_runs(session) if runs.counted]
         self._by_name = {runs.planned.case.name: runs for runs in counted}
         # A variant is the same case under other conditions: a claim is about none of them.
@@ -58,6 +59,10 @@ class Measured:
         self.block_s = math.fsum(run.wall_s for run in block_runs) / max(1, self.blocks)
         self.cpus = len(session.header.machine.cpus)
         self.void = void_reason(controls(session, self._by_name))
+
+    def cases(self, pattern: CasePattern) -> tuple[Case, ...]:
+        """The cases that the pattern stands for, in the order of the plan."""
+        return tuple(runs.planned.case for runs in self._cases if pattern.matches(runs.planned.case))
 
     def column(self, operand: Operand) -> Column:
         """The figure of the one case that the operand stands for."""

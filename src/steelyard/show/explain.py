@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Costs taken apart: for people on a terminal, and as objects for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.judge.explain import CONFIDENCE, Explanation, Explanations, PartSeen, State, Sum
+from steelyard.units import format_interval, format_quantity
+
+_STYLES = {
+    State.EXPLAINED: "bold green",
+    State.REST: "bold green",
+    State.LARGE_REST: "bold yellow",
+    State.OVER_EXPLAINED: "bold red",
+    State.UNDECIDED: "bold yellow",
+    State.INCOMPLETE: "dim",
+}
+_CAVEATS = 3
+_NOTHING = "–"
+
+
+def show(findings: Explanations, console: Console) -> None:
+    """Every cost with its parts and what is left, then what the session cannot say."""
+    _head(findings, console)
+    for explanation in findings.explained:
+        _explanation(explanation, console)
+    for absent in findings.absent:
+        console.print(Text.assemble((absent.case, "cyan"), f" ({absent.composite}): {absent.reason}"))
+    _foot(findings, console)
+
+
+def show_short(findings: Explanations, console: Console) -> None:
+    """A line a composite: what of it is explained by this session, or what is missing."""
+    _head(findings, console)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("composite", "case", "cost", "explained", "rest", ""):
+        table.add_column(heading, justify="right" if heading in {"cost", "explained", "rest"} else "left")
+    for one in findings.explained:
+        explained, rest = (_share(each) if each else _NOTHING for each in (one.explained, one.rest))
+        cost = format_quantity(one.whole.value, one.unit)
+        word = Text(_short(one), style=_STYLES[one.state])
+        table.add_row(Text(one.composite, style="cyan"), Text(one.case), cost, explained, rest, word)
+    for absent in findings.absent:
+        row = Text(absent.composite, style="cyan"), Text(absent.case), _NOTHING, _NOTHING, _NOTHING
+        table.add_row(*row, Text("not in the session", style="dim"))
+    console.print(table)
+    console.print()
+    console.print(
+        "`steelyard explain CASE` shows the parts, `steelyard explain CASE --measure` measures what it needs.",
+        style="dim",
+    )
+
+
+def objects(findings: Explanations) -> list[dict[str, Any]]:
+    """One object a cost, then one for each composite that the session says nothing of; figures in base units."""
+    return [
+        *({**msgspec.to_builtins(one), "void": findings.void} for one in findings.explained),
+        *({**msgspec.to_builtins(one), "state": "not measured", "void": findings.void} for one in findings.absent),
+    ]
+
+
+def said(one: Explanation) -> str:
+    """The verdict in a sentence."""
+    match one.state:
+        case State.INCOMPLETE:
+            return f"{len(one.missing)} of {len(one.missing) + len(one.parts)} parts were not measured"
+        case State.OVER_EXPLAINED:
+            return "the parts cost more than the whole: they overlap, or cost less together than each by itself"
+        case State.UNDECIDED if one.rest and one.rest.low is None:
+            return f"{one.n} blocks are too few for an interval: 6 give the first"
+        case State.UNDECIDED:
+            return "the rest may be nothing, and may be large: more blocks would tell"
+        case State.EXPLAINED:
+            return "the rest cannot be told from nothing"
+        case State.REST:
+            return "there is a rest that no part explains"
+        case State.LARGE_REST:
+            return "much of the cost is in none of the parts"
+
+
+def rows(one: Explanation) -> list[tuple[str, ...]]:
+    """What, how often, each, together, the interval and the share: the parts, their sum, the rest and the whole."""
+    sums = [("explained", one.explained), ("unexplained", one.rest), (one.metric, one.whole)]
+    return [
+        *(_part(part, one.unit) for part in one.parts),
+        *((part.what, "", "not measured", "", "", "") for part in one.missing),
+        *((name, "", "", *_cells(each, one.unit)) for name, each in sums if each),
+    ]
+
+
+def _part(part: PartSeen, unit: str) -> tuple[str, ...]:
+    interval = _interval(part.cost, part.low, part.high, unit)
+    together = format_quantity(part.cost, unit)
+    return part.what, f"{part.times:.3g}", format_quantity(part.each, unit), together, interval, f"{part.share:.0%}"
+
+
+def _cells(each: Sum, unit: str) -> tuple[str, ...]:
+    return format_quantity(each.value, unit), _interval(each.value, each.low, each.high, unit), _share(each)
+
+
+def _interval(value: float, low: float | None, high: float | None, unit: str) -> str:
+    return "" if low is None or high is None else format_interval(low, high, value, unit)
+
+
+def _share(each: Sum) -> str:
+    ends = ""
+    if each.share_low is not None and each.share_high is not None:
+        ends = f" [{each.share_low * 100:.0f}, {each.share_high * 100:.0f}]"
+    return f"{each.share:.0%}{ends}"
+
+
+def _short(one: Explanation) -> str:
+    return one.state.value if one.state is not State.INCOMPLETE else said(one)
+
+
+def _head(findings: Explanations, console: Console) -> None:
+    console.print(Text(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold"))
+    console.print(Text(f"{findings.path}, {findings.blocks} blocks"), soft_wrap=True)
+    if findings.void:
+        console.print(Text(f"VOID: {findings.void}", style="bold red"))
+    console.print()
+
+
+def _explanation(one: Explanation, console: Console) -> None:
+    console.print(
+        Text.assemble((one.case, "bold cyan"), f"  {one.metric} ", (one.state.value.upper(), _STYLES[one.state]))
+    )
+    console.print(Text(f"  {one.made_of}"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("  made of", no_wrap=True)
+    for heading in ("times", "each", "together", f"{CONFIDENCE:.0%} interval", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, *cells in rows(one):
+        table.add_row(f"  {name}", *cells, style="" if any(part.what == name for part in one.parts) else "bold")
+    console.print(table)
+    console.print(Text(f"  {said(one)}"))
+    for part in one.parts:
+        where = f", from {part.session}" if part.session else ""
+        console.print(Text(f"  {part.what}: {part.because} ({part.label}{where})", style="dim"))
+    for missing in one.missing:
+        console.print(Text(f"  {missing.what}: {missing.reason}"))
+    if one.missing:
+        console.print(Text(f"  `steelyard explain '{one.case}' --measure` measures all that it needs"))
+    if one.note:
+        console.print(Text(f"  {one.note}"))
+    for caveat in one.caveats[:_CAVEATS]:
+        console.print(Text(f"  caveat: {caveat}", style="dim"))
+    if len(one.caveats) > _CAVEATS:
+        console.print(Text(f"  and {len(one.caveats) - _CAVEATS} more caveats, which --json prints", style="dim"))
+    console.print()
+
+
+def _foot(findings: Explanations, console: Console) -> None:
+    if not findings.explained:
+        return
+    text = (
+        "Each line is a median over the blocks of what it says, so the lines need not add up to the last digit. The "
+        "rest is the whole less its parts within each block; parts of other sessions are added by their intervals "
+        "(Zou and Donner)."
+    )
+    console.print(Text(text, style="dim"))

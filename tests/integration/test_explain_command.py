@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard explain`: from a session, or from a measurement of exactly what is needed, to the parts of a cost."""
+
+import json
+
+import pytest
+
+from steelyard.__main__ import main
+from steelyard.errors import SelectionError, SessionFileError, UsageError
+from steelyard.keep import session as sessions
+from tests.integration.laboratory import words
+from tests.unit.judge.sessions import steady, weighed
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A session of a pipe and of the calls that it makes, without its switches."""
+    session = weighed({"switch/pipe[kind=thread]@same": steady(4e-6), "call/syscall@same": steady(150e-9)})
+    path = tmp_path / f"some{sessions.SUFFIX}"
+    with sessions.SessionWriter.create(path, session.header) as writer:
+        for line in (session.plan, *session.runs):
+            writer.append(line)
+    return path
+
+
+def test_what_is_needed_is_measured_and_nothing_else(laboratory):
+    # Fewer blocks than an interval needs: that the parts are found and added is the subject.
+    done = laboratory.do("explain", "switch/pipe[kind=thread]", "--measure", "--blocks", "2", "--quick", "--json")
+    assert done.returncode == 0, done.stderr
+    (one,) = json.loads(done.stdout)
+    assert (one["composite"], one["case"]) == ("switch_pipe", "switch/pipe[kind=thread]@same")
+    assert (one["missing"], one["state"]) == ([], "undecided")
+    assert one["explained"]["value"] == pytest.approx(one["whole"]["value"] - one["rest"]["value"], rel=0.05)
+    (path,) = (laboratory.folder / "sessions").glob(f"*{sessions.SUFFIX}")
+    measured = {case.probe for case in sessions.read(path).header.selection}
+    assert {"switch/pipe", "call/syscall"} <= measured
+    assert not measured - {"switch/pipe"} - {part["label"].partition("[")[0].partition("@")[0] for part in one["parts"]}
+
+
+def test_a_session_says_what_it_lacks(kept, capsys):
+    assert main(["explain", "switch/pipe", str(kept)]) == 0
+    printed = words(capsys.readouterr().out)
+    assert "INCOMPLETE" in printed
+    assert "steelyard explain 'switch/pipe[kind=thread]@same' --measure" in printed
+
+
+def test_without_a_case_all_composites_are_listed(kept, capsys):
+    sessions.sessions_folder().mkdir()
+    kept.rename(sessions.sessions_folder() / kept.name)
+    assert main(["explain"]) == 0
+    printed = capsys.readouterr().out
+    assert "switch_pipe" in printed
+    assert "were not measured" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        (["switch/pip"], SelectionError, "did you mean switch/pipe"),
+        (["switch/pipe", "a.jsonl", "--measure"], UsageError, "leave SESSION"),
+        (["switch/pipe", "--blocks", "3"], UsageError, "give --measure"),
+        (["switch/pipe", "nowhere.jsonl"], SessionFileError, "cannot be read"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_sentence(arguments, error, said, capsys):
+    assert main(["explain", *arguments]) == error.exit_code
+    assert said in words(capsys.readouterr().err)
+
+
+def test_parts_of_another_machine_are_refused(kept, tmp_path, capsys):
+    other = tmp_path / f"other{sessions.SUFFIX}"
+    other.write_text(kept.read_text().replace('"key":"0123456789ab"', '"key":"ffffffffffff"'))
+    assert main(["explain", "switch/pipe", str(kept), "--parts", str(other)]) == SessionFileError.exit_code
+    assert "machine ffffffffffff" in words(capsys.readouterr().err)
