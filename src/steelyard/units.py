@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parse and print quantities; everything that is kept is in base units (s, B, B/s, 1)."""
+"""Parse and print quantities; everything that is kept is in base units (s, B, B/s, 1/s, 1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from steelyard.errors import UsageError
 
 _DURATIONS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_SMALLEST = {"s": 1e-9, "B": 1.0, "B/s": 1.0}
+_SMALLEST = {"s": 1e-9, "B": 1.0, "B/s": 1.0, "1/s": 1.0}
 
 
 def parse_duration(text: str) -> float:
@@ -49,10 +49,15 @@ def _digits(value: float) -> str:
     return f"{value:.2f}" if magnitude >= 0.01 else f"{value:.2g}"
 
 
+def _printed(unit: str) -> str:
+    """A unit without its leading one: ``/s``, and nothing at all of ``1``."""
+    return unit.removeprefix("1")
+
+
 def prefix_for(value: float, unit: str) -> tuple[float, str]:
     """Factor and printed unit in which ``value`` (in base units) reads well: (1e-9, "ns") for 3e-8 s."""
     if unit not in _SMALLEST or value == 0 or not math.isfinite(value):
-        return 1.0, "" if unit == "1" else unit
+        return 1.0, _printed(unit)
     # The limit is 0.9995 so that 999.7 ns prints as 1.00 µs.
     for factor, prefix in _PREFIXES:
         if factor < _SMALLEST[unit]:
@@ -60,9 +65,9 @@ def prefix_for(value: float, unit: str) -> tuple[float, str]:
         if unit == "s" and factor > 1:
             continue
         if abs(value) >= 0.9995 * factor:
-            return factor, prefix + unit
+            return factor, prefix + _printed(unit)
     smallest = _SMALLEST[unit]
-    return smallest, next(prefix for factor, prefix in _PREFIXES if factor == smallest) + unit
+    return smallest, next(prefix for factor, prefix in _PREFIXES if factor == smallest) + _printed(unit)
 
 
 def format_quantity(value: float, unit: str) -> str:

@@ -116,7 +116,7 @@ def test_the_name_of_a_case_reads_as_a_pattern_for_it(case):
     assert pattern.matches(case)
 
 
-@given(st.floats(1e-12, 1e12), st.sampled_from(["s", "B", "B/s"]))
+@given(st.floats(1e-12, 1e12), st.sampled_from(["s", "B", "B/s", "1/s"]))
 def test_a_printed_quantity_is_the_quantity_to_three_digits(value, unit):
     factor, printed_unit = prefix_for(value, unit)
     number, _, printed = format_quantity(value, unit).partition(" ")

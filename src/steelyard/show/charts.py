@@ -87,8 +87,9 @@ _BYTES_A_SECOND = (
     "abs(datum.value) < 9.995e8 ? format(datum.value / 1e6, '.4~g') + ' MB/s' : "
     "format(datum.value / 1e9, '.4~g') + ' GB/s'"
 )
+_A_SECOND = "format(datum.value, '.4~s') + '/s'"
 _PLAIN = "format(datum.value, '.4~s')"
-_QUANTITY_LABELS = {"s": _SECONDS, "B/s": _BYTES_A_SECOND}
+_QUANTITY_LABELS = {"s": _SECONDS, "B/s": _BYTES_A_SECOND, "1/s": _A_SECOND}
 _WHOLE = "format(datum.value, ',')"
 _BYTES = (
     "datum.value >= 1048576 && datum.value % 1048576 === 0 ? format(datum.value / 1048576, 'd') + ' Mi' : "

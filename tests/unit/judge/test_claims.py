@@ -45,7 +45,7 @@ def test_a_claim_of_the_library_says_what_a_reader_needs(item):
         assert CasePattern.parse(operand.case) is not None
         assert "@" in operand.case, "a result that does not say its placement is no result"
     if isinstance(claim.test, Figure):
-        assert claim.test.unit in {"s", "B", "B/s", "1"}
+        assert claim.test.unit in {"s", "B", "B/s", "1/s", "1"}
 
 
 def test_the_ids_of_the_library_are_unique():

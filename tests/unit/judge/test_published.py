@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("item", published.library(), ids=lambda item: item.figure.mechanism)
 def test_a_figure_of_the_library_is_whole(item):
     figure = item.figure
-    assert figure.unit in {"s", "B", "B/s", "1"}
+    assert figure.unit in {"s", "B", "B/s", "1/s", "1"}
     assert figure.value > 0
     assert figure.spread is None or 0 < figure.spread < figure.value
     assert figure.corrected is None or figure.error, "a corrected figure says what was wrong"

@@ -15,7 +15,7 @@ from datetime import datetime
 from steelyard.judge.findings import Figure
 from steelyard.judge.ledger import CaseEntry, Ledger
 
-_UNITS = {"s": "seconds", "B": "bytes", "B/s": "bytes_per_second", "1": "ratio"}
+_UNITS = {"s": "seconds", "B": "bytes", "B/s": "bytes_per_second", "1/s": "per_second", "1": "ratio"}
 _HELP = {
     "median": "Median over the runs of a case",
     "low": "Lower end of the 95 % interval of the median",
