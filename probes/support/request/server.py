@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The instrument of request/: starts a server, checks what it answers, loads it and accounts for its processes.
+
+A probe under request/ derives from `Server`, says how its server is started, and ends in `main(...)`. All else is here, so
+that all are weighed alike:
+
+- The server runs on one CPU and the generator on another (`cross`), the launcher keeping the server's processes.
+- It is ready when it has answered one request rightly.
+- Before and after the timed part every body is compared; wrk also does so under load, untimed. In the timed part what
+  the generator can see is checked: statuses, and lengths (wrk: bytes received; ab: the length of each body).
+- CPU time is that of the server's whole tree, on the kernel's precise clocks.
+- A server that ends, answers wrongly, keeps connections that were closed or never becomes ready fails its run with that
+  reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import util
+from typing import Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, os.path.join(_HERE, "..", "python"))
+
+import workloads  # noqa: E402
+from generators import BROWSER_HEADERS, GENERATORS, SHORTEST_S, Demand, GeneratorError, Load, Wrk, installed  # noqa: E402
+from probe import Choice, Integer, Metric, Probe, Value, fail, main, skip  # noqa: E402
+from processes import Held, Used, children, held, open_connections, used  # noqa: E402
+
+__all__ = ["HOST", "Server", "main"]
+
+HOST = "127.0.0.1"
+#: How long a server may take to answer its first request.
+_READY_S = 15.0
+#: How long it may take to end after it was asked to.
+_STOP_S = 2.0
+#: How long after the client it may hold a connection.
+_LET_GO_S = 3.0
+#: The generator is the limit from this share of its CPU on, unless the server has as little left.
+_BUSY = 0.95
+#: Shortest time under load in which every body is compared, untimed.
+_COMPARED_S = 0.1
+_LAUNCH = os.path.abspath(os.path.join(_HERE, "..", "..", "..", "launch"))
+
+_METRICS = (
+    Metric("cpu", "s", "lower", "server_cpu", "operations", "CPU time of all processes of the server for one request"),
+    Metric("requests", "1/s", "higher", "operations", "seconds_if_server_bound", "requests answered in a second"),
+    Metric("p50", "s", "lower", "p50", "server_bound", "median time until a request is answered"),
+    Metric("p99", "s", "lower", "p99", "server_bound", "time within which 99 of 100 requests are answered"),
+    Metric("errors", "1", "lower", "broken", "attempts", "share of requests whose connection broke or timed out"),
+    Metric("resident", "B", "lower", "resident", "one", "resident memory after the load, summed over its processes"),
+    Metric("proportional", "B", "lower", "proportional", "one", "the same, with shared pages divided by their sharers"),
+    Metric("ready", "s", "lower", "ready", "one", "time from its start to its first right answer"),
+    Metric("server_share", "1", "neither", "server_cpu", "load_seconds", "share of a CPU that the server used"),
+    Metric("generator_share", "1", "neither", "generator_cpu", "load_seconds", "the same of the generator"),
+    Metric("of_rate", "1", "higher", "operations", "offered", "share of a given rate that was answered"),
+)  # fmt: skip
+
+
+class Answer(NamedTuple):
+    """One answer as it came over the connection."""
+
+    status: int
+    body: bytes
+    size: int  #: bytes with its head
+    kept_open: bool
+
+
+class Server(Probe):
+    """A server. What has no value here is required; the rest is what most have."""
+
+    #: As people call it.
+    title: str
+    #: The module that has to be importable, or None for a program.
+    module: Optional[str] = None
+    #: Where to get what is missing.
+    package: str = ""
+    #: Applications that it cannot be asked for, each with the reason.
+    cannot: Dict[str, str] = {}
+    #: What else it cannot be, as parameter=value, each with the reason.
+    refuses: Dict[str, str] = {}
+    most_workers = 64
+    most_threads = 64
+    stop_signal = signal.SIGTERM
+
+    operation = "one GET request over TCP on the loopback, from the client's sending to its last byte"
+    source = "written for this purpose; generators wrk, ab and oha"
+    statistic = "median"
+    placements = ("cross",) if len(os.sched_getaffinity(0)) > 1 else ("same",)
+    uses = ("cpu", "sched", "net")
+    metrics = _METRICS
+    rehearsals = 0  # no interpreter to be warmed up here; the server is, by the checking pass
+    parameters: Tuple = ()
+
+    def __init_subclass__(cls) -> None:
+        """Give each server the parameters, without what it cannot do."""
+        can = tuple(name for name in workloads.NAMES if name not in cls.cannot)
+        here = installed() or ["wrk"]
+        cls.question = cls.__dict__.get("question") or f"What does a request cost that {cls.title} answers?"
+        cls.parameters = (
+            Choice("application", "what answers; `own` is the one that `steelyard wsgi` names", can,
+                   tuple(name for name in ("hello",) if name in can) or can[:1]),
+            Integer("connections", "connections of the client, or fewer", "1", (50,), 1, 10_000),
+            Choice("generator", "the program that loads the server", tuple(GENERATORS), (here[0],)),
+            Integer("rate", "requests a second that are sent whatever comes back; 0: as fast as answers come", "1/s",
+                    (0,), 0, 1_000_000),
+            Choice("keep_alive", "whether a connection is used again", ("yes", "no"),
+                   ("no",) if "keep_alive=yes" in cls.refuses else ("yes",)),
+            Integer("headers", "headers of a request, Host included; ab adds two and oha one of its own", "1",
+                    (1,), 1, 1 + len(BROWSER_HEADERS)),
+            Integer("workers", "worker processes of the server", "1", (1,), 1, cls.most_workers),
+            Integer("threads", "threads a worker that run the application", "1", (1,), 1, cls.most_threads),
+        )  # fmt: skip
+
+    # --- what a server says ---------------------------------------------------------------------------------------
+
+    def command(self) -> List[str]:
+        """How it is started on self.port; the first word is a program's path."""
+        raise NotImplementedError
+
+    def environment(self) -> Dict[str, str]:
+        """What it needs in its environment beside what all get."""
+        return {}
+
+    def version(self) -> str:
+        """Its version, for the record."""
+        if self.module is None:
+            return ""
+        from importlib import metadata
+
+        name = self.package or self.module
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return ""
+
+    # --- for the use of its command ---------------------------------------------------------------------------------
+
+    def python(self, program: str) -> List[str]:
+        """The command of a server that is a Python program, which finds `application`, `host` and `port`."""
+        found = (
+            "import os, sys\nfrom importlib import import_module\n"
+            'module, _, name = os.environ["STEELYARD_REQUEST_APPLICATION"].partition(":")\n'
+            "application = getattr(import_module(module), name)\n"
+            f'host, port = "{HOST}", {self.port}\n'
+        )
+        return [sys.executable, "-c", found + program]
+
+    @property
+    def workers(self) -> int:
+        return self.given["workers"]
+
+    @property
+    def threads(self) -> int:
+        return self.given["threads"]
+
+    # --- a run --------------------------------------------------------------------------------------------------------
+
+    def setup(self) -> None:
+        self._check_what_is_asked()
+        self.folder = tempfile.mkdtemp(prefix="request-")
+        self.workload = workloads.make(self.given["application"], self.folder)
+        self.port = _free_port()
+        self.keep_alive = self.given["keep_alive"] == "yes"
+        self.place(1)  # from here on with the generator, away from the server
+        if self.workers > 1 or self.threads > 1:
+            self.caveat("several workers or threads share the server's one CPU")
+        if self.placement == "same":
+            self.caveat("server and generator share one CPU, as the machine has no other")
+        self._start()
+        self._wait_until_ready()
+        self._first_tree = used(self.launcher.pid)
+        self._compare_bodies()
+        self._results: List[Value] = []
+        self._loads: List[Load] = []
+        self._rate = 0.0  # answers a second, as far as known
+        if not self.given["rate"]:
+            self._load(1, SHORTEST_S)
+
+    def batch(self, operations: int, value: Value) -> None:
+        seconds = max(SHORTEST_S, operations / self._rate if self._rate else 0.0)
+        requests = max(operations, round(self._rate * SHORTEST_S))
+        if self.given["rate"]:
+            seconds = max(SHORTEST_S, operations / self.given["rate"])
+            requests = round(seconds * self.given["rate"])
+        before = used(self.launcher.pid)
+        value.start()
+        load = self._load(requests, seconds)
+        value.stop()
+        after = used(self.launcher.pid)
+        self._check_processes(after)
+        self._account(value, load, after.cpu_ns - before.cpu_ns)
+
+    def teardown(self) -> None:
+        self._check_connections()
+        self._compare_bodies()
+        self._end()
+        self._judge_generator()
+
+    def selftest(self) -> None:
+        """Nothing beyond: what a batch proves and a teardown looks for is all there is."""
+
+    def versions(self) -> Dict[str, str]:
+        return {self.title: self.version(), "generator": self.generator.version()}
+
+    # --- its parts ----------------------------------------------------------------------------------------------------
+
+    def _check_what_is_asked(self) -> None:
+        """Refuse what cannot be measured, with the reason."""
+        if self.module is not None and util.find_spec(self.module) is None:
+            skip(f"{self.title} is not installed for {sys.executable}: pip install {self.package or self.module}")
+        for name, value in self.given.items():
+            if reason := self.refuses.get(f"{name}={value}"):
+                skip(f"{self.title} {reason}")
+        self.generator = GENERATORS[self.given["generator"]]
+        if self.generator.program() is None:
+            skip(f"{self.generator.name} is not installed: {self.generator.package}")
+        if self.given["rate"] and not self.generator.holds_a_rate:
+            skip(f"{self.generator.name} cannot hold a rate: take generator=oha")
+        if missing := self.missing():
+            skip(missing)
+
+    def missing(self) -> Optional[str]:
+        """Why a server that is no module cannot be started here."""
+        return None
+
+    def _start(self) -> None:
+        read_end, write_end = os.pipe()
+        self._words = os.path.join(self.folder, "server.log")
+        cpu = self.cpu_of(0)
+        command = [
+            *(_LAUNCH, "--run-id", f"{os.path.basename(self.folder)}", "--parent", str(os.getpid())),
+            *(() if cpu is None else ("--cpus", str(cpu))),
+            *("--deadline-ms", str(round(signal.getitimer(signal.ITIMER_REAL)[0] * 1000))),
+            *("--scratch", self.folder, "--report", str(write_end), "--", *self.command()),
+        ]
+        environment = {**os.environ, **self.workload.environment, **self.environment()}
+        environment["PYTHONPATH"] = os.pathsep.join(
+            folder for folder in (*self.workload.import_folders, os.environ.get("PYTHONPATH", "")) if folder
+        )
+        with open(self._words, "wb") as words:
+            self._started_ns = time.monotonic_ns()
+            self.launcher = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=words, stderr=words, pass_fds=(write_end,), env=environment
+            )
+        os.close(write_end)
+        self._report = read_end
+
+    def _wait_until_ready(self) -> None:
+        """Ask until the answer is right: a port that listens is no server yet."""
+        last = "it refuses connections"
+        end = time.monotonic() + _READY_S
+        while time.monotonic() < end:
+            if self.launcher.poll() is not None:
+                self._ended("before it was ready")
+            try:
+                answer = self._ask()
+            except (OSError, ValueError) as error:
+                last = str(error) or type(error).__name__
+            else:
+                self._ready_ns = time.monotonic_ns() - self._started_ns
+                if complaint := self.workload.complaint(answer.status, answer.body):
+                    fail(f"{self.title} answers wrongly: {complaint}{self._said()}")
+                return
+            time.sleep(0.005)
+        fail(f"{self.title} was not ready within {_READY_S:.0f} s: {last}{self._said()}")
+
+    def _ask(self, timeout_s: float = 2.0) -> Answer:
+        with socket.create_connection((HOST, self.port), timeout=timeout_s) as connection:
+            return ask(connection, self.workload.path, self._headers())
+
+    def _headers(self) -> Tuple[Tuple[str, str], ...]:
+        return BROWSER_HEADERS[: self.given["headers"] - 1]
+
+    def _demand(self) -> Demand:
+        return Demand(
+            url=f"http://{HOST}:{self.port}{self.workload.path}",
+            connections=self.given["connections"],
+            keep_alive=self.keep_alive,
+            headers=self._headers(),
+            rate=self.given["rate"],
+            folder=self.folder,
+        )
+
+    def _compare_bodies(self) -> None:
+        """Every body of a few requests; by wrk, of many at once under load."""
+        answers = [self._ask() for _ in range(2)]
+        for answer in answers:
+            if complaint := self.workload.complaint(answer.status, answer.body):
+                fail(f"{self.title} answers wrongly: {complaint}")
+        self._size = answers[-1].size if answers[0].size == answers[-1].size else None
+        wrk = GENERATORS["wrk"]
+        if isinstance(wrk, Wrk) and wrk.program() and self.workload.body is not None:
+            right, wrong = wrk.compare_bodies(self._demand()._replace(rate=0), self.workload.body, _COMPARED_S)
+            if wrong:
+                fail(f"{self.title} answers wrongly under load: {wrong} of {right + wrong} bodies or statuses")
+
+    def _load(self, requests: int, seconds: float) -> Load:
+        try:
+            load = self.generator.load(self._demand(), requests, seconds)
+        except GeneratorError as error:
+            if self.launcher.poll() is not None:
+                self._ended("under load")
+            fail(f"{error}{self._said()}")
+        if self.launcher.poll() is not None:
+            self._ended(f"under load, after {load.answered} answers")
+        if wrong := {kind: count for kind, count in load.wrong.items() if count}:
+            words = ", ".join(f"{count} with a wrong {kind}" for kind, count in wrong.items())
+            fail(f"{self.title} answers wrongly under load: {words}, of {load.answered}")
+        if load.answered < 1:
+            words = ", ".join(f"{count} {kind}" for kind, count in load.broken.items() if count)
+            fail(f"{self.title} answered nothing within {seconds:.1f} s of load (errors: {words or 'none'})")
+        if load.received is not None and self._size and not self._right_bytes(load):
+            fail(f"{self.title}: {load.received} bytes came for {load.answered} answers of {self._size} bytes")
+        self._rate = load.answered / load.seconds
+        return load
+
+    def _right_bytes(self, load: Load) -> bool:
+        """Whether what came is what so many answers are, but for those that were under way at the end."""
+        beyond = (load.received or 0) - load.answered * (self._size or 0)
+        return 0 <= beyond <= (self.given["connections"] + sum(load.broken.values())) * (self._size or 0)
+
+    def _check_processes(self, after: Used) -> None:
+        lost = self._first_tree.alive - after.alive
+        if lost:
+            self.caveat(f"{len(lost)} of its processes ended under load")
+            self._first_tree = after
+
+    def _account(self, value: Value, load: Load, cpu_ns: int) -> None:
+        memory: Held = held(self.launcher.pid)
+        value.operations = load.answered
+        value.stands_for(round(load.seconds * 1e9), cpu_ns)
+        broken = sum(load.broken.values())
+        value.counts.update(
+            checked=load.answered - sum(load.wrong.values()),
+            broken=broken,
+            attempts=load.answered + broken,
+            resident=memory.resident,
+            proportional=memory.proportional,
+            offered=round(load.seconds * self.given["rate"]),
+        )
+        value.readings.update(
+            server_cpu=cpu_ns / 1e9,
+            generator_cpu=load.cpu_s,
+            load_seconds=load.seconds,
+            ready=self._ready_ns / 1e9,
+            **load.percentiles,
+        )
+        for kind, count in load.broken.items():
+            if count:
+                self.caveat(f"errors: {kind} errors of connections, as {self.generator.name} counts them")
+        self._results.append(value)
+        self._loads.append(load)
+        self._set_bound(value, True)
+
+    def _set_bound(self, value: Value, by_server: bool) -> None:
+        """Without it the generator was weighed: such a value has neither a throughput nor a latency."""
+        value.readings["server_bound"] = 1.0 if by_server else 0.0
+        value.readings["seconds_if_server_bound"] = value.readings["load_seconds"] if by_server else 0.0
+
+    def _judge_generator(self) -> None:
+        """Decided once a run, from all its values, so that no value is left out by its own figure."""
+        seconds = sum(load.busy_s for load in self._loads)
+        generator = sum(load.cpu_s for load in self._loads) / seconds
+        server = sum(value.readings["server_cpu"] for value in self._results) / seconds
+        if generator >= _BUSY > server:
+            for value in self._results:
+                self._set_bound(value, False)
+            self.caveat(
+                f"requests and p50 and p99: {self.generator.name} was the limit ({generator:.0%} of its CPU, the "
+                f"server {server:.0%}), so that neither throughput nor latency are the server's: not reported"
+            )
+
+    def _check_connections(self) -> None:
+        """A server has to notice that a client has gone."""
+        end = time.monotonic() + _LET_GO_S
+        while left := open_connections(self.port):
+            if time.monotonic() > end:
+                fail(f"{self.title} leaks connections: {left} are open {_LET_GO_S:.0f} s after their clients have gone")
+            time.sleep(0.01)
+
+    def _end(self) -> None:
+        """Ask it to stop, and end what does not."""
+        for pid in children(self.launcher.pid)[:1]:
+            os.kill(pid, self.stop_signal)
+        try:
+            self.launcher.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self.caveat(f"did not end within {_STOP_S:.0f} s of signal {self.stop_signal.name} and was killed")
+            self.launcher.terminate()
+            self.launcher.wait()
+        report = json.loads(os.read(self._report, 4096) or b"{}")
+        if report.get("stuck"):
+            self.caveat(f"{report['stuck']} of its processes could not be killed")
+
+    def _ended(self, when: str) -> NoReturn:
+        """The server is gone: say how."""
+        report = json.loads(os.read(self._report, 4096) or b"{}")
+        code, by = report.get("exit"), report.get("signal")
+        how = f"was ended by signal {by}" if by is not None else f"exited with code {code}"
+        fail(f"{self.title} {how} {when}{self._said()}")
+
+    def _said(self) -> str:
+        """Its last words."""
+        try:
+            with open(self._words, errors="replace") as file:
+                lines = [line.strip() for line in file.read()[-4000:].splitlines() if line.strip()]
+        except OSError:  # the launcher has removed it with the rest
+            return ""
+        return f" (it says: {lines[-1][:200]})" if lines else ""
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
+
+
+def ask(connection: socket.socket, path: str, headers: Sequence[Tuple[str, str]]) -> Answer:
+    """Send one request and read one answer; raises ValueError for what is none."""
+    lines = [f"GET {path} HTTP/1.1", f"Host: {HOST}", *(f"{name}: {text}" for name, text in headers)]
+    connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += _more(connection, data)
+    head, _, body = data.partition(b"\r\n\r\n")
+    status_line, *rest = head.decode("latin-1").split("\r\n")
+    fields = {name.strip().lower(): text.strip().lower() for name, _, text in (line.partition(":") for line in rest)}
+    status = int(status_line.split(" ", 2)[1])
+    old = status_line.startswith("HTTP/1.0")
+    kept_open = fields.get("connection") == "keep-alive" if old else fields.get("connection") != "close"
+    if fields.get("transfer-encoding") == "chunked":
+        while not body.endswith(b"\r\n0\r\n\r\n") and body != b"0\r\n\r\n":
+            body += _more(connection, body)
+        size = len(head) + 4 + len(body)
+        return Answer(status, _without_chunks(body), size, kept_open)
+    if "content-length" in fields:
+        length = int(fields["content-length"])
+        while len(body) < length:
+            body += _more(connection, body)
+    else:
+        kept_open = False
+        while chunk := connection.recv(1 << 16):
+            body += chunk
+    return Answer(status, body, len(head) + 4 + len(body), kept_open)
+
+
+def _more(connection: socket.socket, so_far: bytes) -> bytes:
+    chunk = connection.recv(1 << 20)
+    if not chunk:
+        raise ValueError(f"the connection was closed after {len(so_far)} bytes of an answer")
+    return chunk
+
+
+def _without_chunks(body: bytes) -> bytes:
+    whole = b""
+    while body:
+        size, _, body = body.partition(b"\r\n")
+        length = int(size.split(b";")[0], 16)
+        whole += body[:length]
+        body = body[length + 2 :]
+    return whole
