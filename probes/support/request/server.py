@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The instrument of request/: starts a server, checks what it answers, loads it and accounts for its processes.
 
-A probe under request/ derives from `Server`, says how its server is started, and ends in `main(...)`. All else is here, so
-that all are weighed alike:
+A probe under request/ derives from `Server`, says how its server is started, and ends in `main(...)`. All else is
+here, so that all are weighed alike:
 
 - The server runs on one CPU and the generator on another (`cross`), the launcher keeping the server's processes.
 - It is ready when it has answered one request rightly.
@@ -43,8 +43,14 @@ _READY_S = 15.0
 _STOP_S = 2.0
 #: How long after the client it may hold a connection.
 _LET_GO_S = 3.0
+#: How long it may be loaded for without a single answer, or so that each connection has its turns.
+_LONGEST_S = 2.5
+#: A server that has become far slower than its search found does not get more time than this for a value.
+_LONGEST_VALUE_S = 20.0
 #: The generator is the limit from this share of its CPU on, unless the server has as little left.
 _BUSY = 0.95
+#: How often each connection is to be answered in a value at least, on average.
+_TURNS = 4
 #: Shortest time under load in which every body is compared, untimed.
 _COMPARED_S = 0.1
 _LAUNCH = os.path.abspath(os.path.join(_HERE, "..", "..", "..", "launch"))
@@ -58,8 +64,8 @@ _METRICS = (
     Metric("resident", "B", "lower", "resident", "one", "resident memory after the load, summed over its processes"),
     Metric("proportional", "B", "lower", "proportional", "one", "the same, with shared pages divided by their sharers"),
     Metric("ready", "s", "lower", "ready", "one", "time from its start to its first right answer"),
-    Metric("server_share", "1", "neither", "server_cpu", "load_seconds", "share of a CPU that the server used"),
-    Metric("generator_share", "1", "neither", "generator_cpu", "load_seconds", "the same of the generator"),
+    Metric("server_share", "1", "neither", "server_cpu", "watched", "share of a CPU that the server used"),
+    Metric("generator_share", "1", "neither", "generator_cpu", "watched", "the same of the generator"),
     Metric("of_rate", "1", "higher", "operations", "offered", "share of a given rate that was answered"),
 )  # fmt: skip
 
@@ -82,6 +88,8 @@ class Server(Probe):
     module: Optional[str] = None
     #: Where to get what is missing.
     package: str = ""
+    #: Modules that it needs beside its own.
+    needs: Tuple[str, ...] = ()
     #: Applications that it cannot be asked for, each with the reason.
     cannot: Dict[str, str] = {}
     #: What else it cannot be, as parameter=value, each with the reason.
@@ -93,7 +101,7 @@ class Server(Probe):
     operation = "one GET request over TCP on the loopback, from the client's sending to its last byte"
     source = "written for this purpose; generators wrk, ab and oha"
     statistic = "median"
-    placements = ("cross",) if len(os.sched_getaffinity(0)) > 1 else ("same",)
+    placements = workloads.PLACEMENTS
     uses = ("cpu", "sched", "net")
     metrics = _METRICS
     rehearsals = 0  # no interpreter to be warmed up here; the server is, by the checking pass
@@ -116,7 +124,8 @@ class Server(Probe):
             Integer("headers", "headers of a request, Host included; ab adds two and oha one of its own", "1",
                     (1,), 1, 1 + len(BROWSER_HEADERS)),
             Integer("workers", "worker processes of the server", "1", (1,), 1, cls.most_workers),
-            Integer("threads", "threads a worker that run the application", "1", (1,), 1, cls.most_threads),
+            Integer("threads", "threads a worker that run the application; 0: as many as the server comes with", "1",
+                    (0,), 0, cls.most_threads),
         )  # fmt: skip
 
     # --- what a server says ---------------------------------------------------------------------------------------
@@ -153,6 +162,20 @@ class Server(Probe):
         )
         return [sys.executable, "-c", found + program]
 
+    def support(self, name: str) -> str:
+        """The path of a program that belongs to this instrument."""
+        return os.path.join(_HERE, name)
+
+    @property
+    def application(self) -> str:
+        """As module:callable, which can be imported."""
+        return self.workload.application
+
+    @property
+    def files(self) -> Optional[str]:
+        """The folder whose files are asked for below /static/; None if an application is asked."""
+        return self.workload.files
+
     @property
     def workers(self) -> int:
         return self.given["workers"]
@@ -180,16 +203,16 @@ class Server(Probe):
         self._compare_bodies()
         self._results: List[Value] = []
         self._loads: List[Load] = []
-        self._rate = 0.0  # answers a second, as far as known
+        self._rate = 1.0  # answers a second, as the last load had it
         if not self.given["rate"]:
             self._load(1, SHORTEST_S)
 
     def batch(self, operations: int, value: Value) -> None:
-        seconds = max(SHORTEST_S, operations / self._rate if self._rate else 0.0)
-        requests = max(operations, round(self._rate * SHORTEST_S))
-        if self.given["rate"]:
-            seconds = max(SHORTEST_S, operations / self.given["rate"])
-            requests = round(seconds * self.given["rate"])
+        rate = self.given["rate"] or self._rate
+        # Each connection has its turn some times, or the slow ones would be missing.
+        turns_s = min(_TURNS * self.given["connections"] / rate, _LONGEST_S)
+        seconds = max(SHORTEST_S, turns_s, min(operations / rate, _LONGEST_VALUE_S))
+        requests = round(seconds * rate)
         before = used(self.launcher.pid)
         value.start()
         load = self._load(requests, seconds)
@@ -214,8 +237,9 @@ class Server(Probe):
 
     def _check_what_is_asked(self) -> None:
         """Refuse what cannot be measured, with the reason."""
-        if self.module is not None and util.find_spec(self.module) is None:
-            skip(f"{self.title} is not installed for {sys.executable}: pip install {self.package or self.module}")
+        for module in (*((self.module,) if self.module else ()), *self.needs):
+            if util.find_spec(module) is None:
+                skip(f"{self.title} is not installed for {sys.executable}: pip install {self.package or module}")
         for name, value in self.given.items():
             if reason := self.refuses.get(f"{name}={value}"):
                 skip(f"{self.title} {reason}")
@@ -233,7 +257,8 @@ class Server(Probe):
 
     def _start(self) -> None:
         read_end, write_end = os.pipe()
-        self._words = os.path.join(self.folder, "server.log")
+        # Without a name: the launcher removes the folder, and last words stay.
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the server
         cpu = self.cpu_of(0)
         command = [
             *(_LAUNCH, "--run-id", f"{os.path.basename(self.folder)}", "--parent", str(os.getpid())),
@@ -245,11 +270,15 @@ class Server(Probe):
         environment["PYTHONPATH"] = os.pathsep.join(
             folder for folder in (*self.workload.import_folders, os.environ.get("PYTHONPATH", "")) if folder
         )
-        with open(self._words, "wb") as words:
-            self._started_ns = time.monotonic_ns()
-            self.launcher = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=words, stderr=words, pass_fds=(write_end,), env=environment
-            )
+        self._started_ns = time.monotonic_ns()
+        self.launcher = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._words,
+            stderr=self._words,
+            pass_fds=(write_end,),
+            env=environment,
+        )
         os.close(write_end)
         self._report = read_end
 
@@ -303,6 +332,18 @@ class Server(Probe):
                 fail(f"{self.title} answers wrongly under load: {wrong} of {right + wrong} bodies or statuses")
 
     def _load(self, requests: int, seconds: float) -> Load:
+        """Load it; for longer where not a single answer came."""
+        load = self._load_once(requests, seconds)
+        while load.answered < 1 and seconds < _LONGEST_S:
+            seconds *= 5
+            load = self._load_once(requests, seconds)
+        if load.answered < 1:
+            words = ", ".join(f"{count} {kind}" for kind, count in load.broken.items() if count)
+            fail(f"{self.title} answered nothing within {seconds:.1f} s of load (errors: {words or 'none'})")
+        self._rate = load.answered / load.seconds
+        return load
+
+    def _load_once(self, requests: int, seconds: float) -> Load:
         try:
             load = self.generator.load(self._demand(), requests, seconds)
         except GeneratorError as error:
@@ -314,12 +355,8 @@ class Server(Probe):
         if wrong := {kind: count for kind, count in load.wrong.items() if count}:
             words = ", ".join(f"{count} with a wrong {kind}" for kind, count in wrong.items())
             fail(f"{self.title} answers wrongly under load: {words}, of {load.answered}")
-        if load.answered < 1:
-            words = ", ".join(f"{count} {kind}" for kind, count in load.broken.items() if count)
-            fail(f"{self.title} answered nothing within {seconds:.1f} s of load (errors: {words or 'none'})")
         if load.received is not None and self._size and not self._right_bytes(load):
             fail(f"{self.title}: {load.received} bytes came for {load.answered} answers of {self._size} bytes")
-        self._rate = load.answered / load.seconds
         return load
 
     def _right_bytes(self, load: Load) -> bool:
@@ -350,6 +387,7 @@ class Server(Probe):
             server_cpu=cpu_ns / 1e9,
             generator_cpu=load.cpu_s,
             load_seconds=load.seconds,
+            watched=load.busy_s,
             ready=self._ready_ns / 1e9,
             **load.percentiles,
         )
@@ -409,11 +447,9 @@ class Server(Probe):
 
     def _said(self) -> str:
         """Its last words."""
-        try:
-            with open(self._words, errors="replace") as file:
-                lines = [line.strip() for line in file.read()[-4000:].splitlines() if line.strip()]
-        except OSError:  # the launcher has removed it with the rest
-            return ""
+        self._words.seek(0)
+        text = self._words.read()[-4000:].decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         return f" (it says: {lines[-1][:200]})" if lines else ""
 
 

@@ -7,10 +7,12 @@ import importlib
 import os
 import random
 import sys
-from typing import Dict, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterable, NamedTuple, Optional, Tuple
 
 APPLICATIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "applications")
 STATIC_SIZES = {"static_1k": 1 << 10, "static_16k": 16 << 10, "static_1m": 1 << 20}
+#: Where a server and its client can be put: on two CPUs, or together where there is but one.
+PLACEMENTS = ("cross",) if len(os.sched_getaffinity(0)) > 1 else ("same",)
 NAMES = ("hello", "page", "search", *STATIC_SIZES, "own")
 
 
@@ -22,7 +24,14 @@ class Workload(NamedTuple):
     body: Optional[bytes]  #: None where it differs from request to request
     environment: Dict[str, str]
     import_folders: Tuple[str, ...]
-    folder: str
+    files: Optional[str]  #: the folder of static files, if it is about files
+
+    def load(self) -> Callable[..., Iterable[bytes]]:
+        """The application itself, imported into this process."""
+        sys.path[:0] = [folder for folder in self.import_folders if folder not in sys.path]
+        os.environ.update(self.environment)
+        module, _, name = self.application.partition(":")
+        return getattr(importlib.import_module(module), name)
 
     def complaint(self, status: int, body: bytes) -> Optional[str]:
         """What is wrong with an answer; None if nothing is."""
@@ -48,10 +57,13 @@ def make(name: str, folder: str) -> Workload:
     else:
         module, path = name, "/"
         sys.path.append(APPLICATIONS)
-        body = importlib.import_module(name).BODY
-    application = f"{module}:application"
-    environment["STEELYARD_REQUEST_APPLICATION"] = application
-    return Workload(application, path, body, environment, (APPLICATIONS,), data)
+        application = importlib.import_module(name)
+        os.environ.update(environment)
+        application.prepare(data)
+        body = application.expected()
+    environment["STEELYARD_REQUEST_APPLICATION"] = f"{module}:application"
+    files = os.path.join(data, "static") if name in STATIC_SIZES else None
+    return Workload(f"{module}:application", path, body, environment, (APPLICATIONS,), files)
 
 
 def static_body(size: int) -> bytes:
