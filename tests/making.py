@@ -9,6 +9,8 @@ from steelyard.measure import conduct
 from steelyard.measure.runner import MockRunner, Outcome, Request, Runner
 from steelyard.records import (
     Case,
+    Counter,
+    Counters,
     Descriptor,
     Header,
     Line,
@@ -76,6 +78,14 @@ def a_value(seconds: float = 1e-6, operations: int = 1000, **more: object) -> Va
     """A batch in which one operation took so many seconds."""
     fields = {"wall_ns": round(seconds * operations * 1e9), "counts": {"checked": operations}}
     return Value(operations=operations, **{**fields, **more})
+
+
+def counted(operations: int = 500, share: float = 1.0, **counts: int) -> Counters:
+    """What a processor counted in a batch; ``share`` of the time in which it should have."""
+    return Counters(
+        operations=operations,
+        events={name: Counter(count, 1_000_000, round(1_000_000 * share)) for name, count in counts.items()},
+    )
 
 
 def a_run(case: Case | str = "example/steady@same", block: int = 1, *seconds: float, **more: object) -> Run:

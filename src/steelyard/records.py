@@ -8,6 +8,7 @@ file of the same schema. All times are in seconds or, where the name says so, in
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -20,6 +21,8 @@ Statistic = Literal["lower_quartile", "median"]
 Better = Literal["lower", "higher", "neither"]
 Scalar = int | str
 
+#: Begins the quantities that are made of the processor's counters.
+_COUNTER = "counter."
 _CASE_NAME = re.compile(r"(?P<probe>[a-z0-9_]+/[a-z0-9_]+)(?:\[(?P<parameters>[^\]]*)\])?(?:@(?P<placement>[a-z]+))?")
 
 
@@ -139,6 +142,28 @@ class CasePattern(Record, frozen=True, kw_only=True):
         )
 
 
+class Counter(msgspec.Struct, frozen=True, array_like=True):
+    """What a counter of the processor counted, the time in which that was wanted and the time in which it was had."""
+
+    count: int
+    enabled_ns: int
+    running_ns: int
+
+    @property
+    def scaled(self) -> float | None:
+        """The count for all of the time, where counters took turns; None if this one never had one."""
+        if self.running_ns >= self.enabled_ns:
+            return float(self.count)
+        return None if self.running_ns == 0 else self.count * self.enabled_ns / self.running_ns
+
+
+class Counters(Record, frozen=True, kw_only=True):
+    """What was counted when the batch of a value was run again for it, by event; ``operations`` are of that batch."""
+
+    operations: int
+    events: dict[str, Counter]
+
+
 class Value(Record, frozen=True, kw_only=True):
     """One timed batch inside a run. ``user_ns`` and ``system_ns`` are None where only their sum can be read."""
 
@@ -154,6 +179,7 @@ class Value(Record, frozen=True, kw_only=True):
     run_delay_ns: int | None = None
     counts: dict[str, int] = {}
     readings: dict[str, float] = {}
+    counters: Counters | None = None
 
     def quantity(self, name: str) -> float | None:
         """A quantity that a metric is made of, in base units; None if this value does not have it."""
@@ -167,9 +193,19 @@ class Value(Record, frozen=True, kw_only=True):
                 return float(self.operations)
             case "one":
                 return 1.0
+            case _ if name.startswith(_COUNTER):
+                return self._counted(name.removeprefix(_COUNTER))
             case _:
                 count = self.counts.get(name)
                 return self.readings.get(name) if count is None else float(count)
+
+    def _counted(self, name: str) -> float | None:
+        if self.counters is None:
+            return None
+        if name == "operations":
+            return float(self.counters.operations)
+        counter = self.counters.events.get(name)
+        return None if counter is None else counter.scaled
 
     def figure(self, metric: Metric) -> float | None:
         """The metric's figure; None if a quantity is missing or nothing happened that it could be divided by."""
@@ -177,8 +213,29 @@ class Value(Record, frozen=True, kw_only=True):
         return None if over is None or not per else over / per
 
 
+def counter_metrics(values: Iterable[Value]) -> tuple[Metric, ...]:
+    """The metrics of what the processor counted in these values: each event an operation, and what is made of two."""
+    events = list(dict.fromkeys(name for value in values if value.counters for name in value.counters.events))
+    metrics = [
+        Metric(
+            name=name,
+            unit="1",
+            better="lower",
+            over=f"{_COUNTER}{name}",
+            per=f"{_COUNTER}operations",
+            doc=f"{name.replace('_', ' ')} an operation, as the machine counted them",
+        )
+        for name in events
+    ]
+    if {"instructions", "cycles"} <= set(events):
+        over, per = f"{_COUNTER}instructions", f"{_COUNTER}cycles"
+        doc = "instructions that the processor finished in a cycle"
+        metrics.append(Metric(name="instructions_per_cycle", unit="1", better="neither", over=over, per=per, doc=doc))
+    return tuple(metrics)
+
+
 class Meta(Record, frozen=True, kw_only=True):
-    """What a probe says about a run before its values."""
+    """What a probe says about a run before its values. ``counters``: what the processor counted, and whose."""
 
     protocol: int
     probe: str
@@ -190,6 +247,8 @@ class Meta(Record, frozen=True, kw_only=True):
     flags: str = ""
     clock: str = ""
     search_ns: int = 0
+    counters: str = ""
+    counters_absent: str = ""
 
 
 class Transcript(Record, frozen=True, kw_only=True):
@@ -352,6 +411,8 @@ class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
     padding: int = 0
     disturbed: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
+    counters: str = ""
+    counters_absent: str = ""
 
     @property
     def timed_s(self) -> float:

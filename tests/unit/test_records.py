@@ -2,8 +2,8 @@
 import msgspec
 import pytest
 
-from steelyard.records import CasePattern
-from tests.making import a_case, a_descriptor, a_metric, a_run, a_value, an_integer
+from steelyard.records import CasePattern, Counter, Value, counter_metrics
+from tests.making import a_case, a_descriptor, a_metric, a_run, a_value, an_integer, counted
 
 
 def test_a_case_is_named_by_probe_parameters_and_placement():
@@ -88,3 +88,28 @@ def test_records_do_not_change():
 def test_a_record_of_a_newer_steelyard_is_read():
     case = msgspec.json.decode(b'{"probe":"a/b","placement":"same","colour":"red"}', type=type(a_case()))
     assert case == a_case("a/b")
+
+
+def test_a_counter_that_took_turns_is_scaled_to_all_of_the_time():
+    assert Counter(100, 1000, 1000).scaled == 100
+    assert Counter(100, 1000, 250).scaled == 400
+    assert Counter(0, 1000, 0).scaled is None, "it never had a turn: that is not 0"
+    assert Counter(0, 0, 0).scaled == 0, "nothing ran at all"
+
+
+def test_what_the_processor_counted_is_a_metric_each_by_the_operations_of_its_own_batch():
+    value = a_value(counters=counted(500, cycles=2000, instructions=6000))
+    metrics = counter_metrics([a_value(), value])
+    assert [metric.name for metric in metrics] == ["cycles", "instructions", "instructions_per_cycle"]
+    assert [value.figure(metric) for metric in metrics] == [4, 12, 3]
+    assert [a_value().figure(metric) for metric in metrics] == [None, None, None]
+    assert counter_metrics([a_value()]) == ()
+
+
+def test_instructions_per_cycle_are_scaled_both():
+    value = a_value(counters=counted(500, share=0.5, cycles=1000, instructions=3000))
+    assert [value.figure(metric) for metric in counter_metrics([value])] == [4, 12, 3]
+
+
+def test_a_value_of_before_there_were_counters_is_read():
+    assert msgspec.json.decode(b'{"operations":1,"wall_ns":2,"counts":{"checked":1}}', type=Value).counters is None

@@ -132,6 +132,16 @@ struct contexts *contexts_start(struct probe_run *run, bool processes, int first
     return c;
 }
 
+int contexts_processes(const struct contexts *contexts)
+{
+    return contexts && contexts->processes ? contexts->count : 0;
+}
+
+pid_t contexts_process(const struct contexts *contexts, int index)
+{
+    return contexts->pid[index];
+}
+
 static void reap(pid_t pid)
 {
     int status;

@@ -8,6 +8,7 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "probe.h"
@@ -29,6 +30,10 @@ void contexts_join(struct probe_run *run, struct contexts *contexts);
  * difference of two calls means anything. Of more than 512 processes it is an estimate, with a caveat, from 512 or
  * fewer of them, which supposes that all do the same. 0 for threads (the process's own rusage has theirs). */
 uint64_t contexts_cpu_ns(const struct contexts *contexts);
+
+/* The live processes, to attach something to each; none of threads, and none of NULL. */
+int contexts_processes(const struct contexts *contexts);
+pid_t contexts_process(const struct contexts *contexts, int index);
 
 /* How often the calling thread was switched away from: because it waited, or although it was ready to go on. */
 struct switches { uint64_t voluntary, involuntary; };

@@ -34,6 +34,7 @@
 #define DEFAULT_TARGET_NS 10000000
 #define DEFAULT_VALUES 9
 #define DEFAULT_DEADLINE_S 60
+#define COUNTED_VALUES 3 /* counts vary little: three tell an outlier */
 #define MAX_OPERATIONS (UINT64_C(1) << 40)
 #define MAX_CAVEATS 8
 
@@ -220,13 +221,20 @@ static void read_usage(struct probe_value *v, int sign)
 void probe_start(struct probe_value *value)
 {
     read_usage(value, -1);
+    counters_read(value->counted);
     value->begin.wall = probe_now_ns();
 }
 
 void probe_stop(struct probe_value *value)
 {
+    struct counter end[COUNTERS_MAX];
     value->wall_ns = probe_now_ns() - value->begin.wall;
+    counters_read(end);
     read_usage(value, +1);
+    for (int e = 0; counters_are_open() && e < COUNTERS_MAX; e++)
+        value->counted[e] = (struct counter){end[e].count - value->counted[e].count,
+                                             end[e].enabled_ns - value->counted[e].enabled_ns,
+                                             end[e].running_ns - value->counted[e].running_ns};
 }
 
 /* --- printing ------------------------------------------------------------------------------------------------ */
@@ -379,25 +387,43 @@ static void print_meta(const struct probe_run *run, uint64_t operations, uint64_
     print_pair(",", "compiler", PROBE_COMPILER);
     print_pair(",", "flags", PROBE_FLAGS);
     print_pair(",", "clock", "CLOCK_MONOTONIC");
+    if (*counters_scope())
+        print_pair(",", "counters", counters_scope());
+    if (*counters_absent())
+        print_pair(",", "counters_absent", counters_absent());
     printf(",\"search_ns\":%" PRIu64 "}\n", search_ns);
+}
+
+/* What the kernel accounted from start to stop. */
+static void print_accounts(const struct probe_value *v)
+{
+    printf(",\"cpu_ns\":%" PRIu64, v->cpu_ns);
+    if (v->has_user_system)
+        printf(",\"user_ns\":%" PRIu64 ",\"system_ns\":%" PRIu64, v->user_ns, v->system_ns);
+    printf(",\"voluntary\":%" PRIu64 ",\"involuntary\":%" PRIu64 ",\"minor_faults\":%" PRIu64
+           ",\"run_delay_ns\":%" PRIu64,
+           v->voluntary, v->involuntary, v->minor_faults, v->run_delay_ns);
 }
 
 static void print_value(const struct probe_value *v)
 {
-    printf("{\"type\":\"value\",\"operations\":%" PRIu64 ",\"wall_ns\":%" PRIu64 ",\"lanes\":%" PRIu32
-           ",\"cpu_ns\":%" PRIu64,
-           v->operations, v->wall_ns, v->lanes, v->cpu_ns);
-    if (v->has_user_system)
-        printf(",\"user_ns\":%" PRIu64 ",\"system_ns\":%" PRIu64, v->user_ns, v->system_ns);
-    printf(",\"voluntary\":%" PRIu64 ",\"involuntary\":%" PRIu64 ",\"minor_faults\":%" PRIu64
-           ",\"run_delay_ns\":%" PRIu64 ",\"counts\":{",
-           v->voluntary, v->involuntary, v->minor_faults, v->run_delay_ns);
+    printf("{\"type\":\"value\",\"operations\":%" PRIu64 ",\"wall_ns\":%" PRIu64 ",\"lanes\":%" PRIu32,
+           v->operations, v->wall_ns, v->lanes);
+    if (!v->timed_in_parts)
+        print_accounts(v);
+    printf(",\"counts\":{");
     for (int i = 0; i < v->counts; i++)
         printf("%s\"%s\":%" PRIu64, i ? "," : "", v->count[i].name, v->count[i].count);
     printf("},\"readings\":{");
     for (int i = 0; i < v->readings; i++)
         printf("%s\"%s\":%.9g", i ? "," : "", v->reading[i].name, v->reading[i].reading);
-    printf("}}\n");
+    printf("}");
+    if (v->counted_operations) {
+        printf(",\"counters\":{\"operations\":%" PRIu64 ",\"events\":{", v->counted_operations);
+        counters_print(v->counted);
+        printf("}}");
+    }
+    printf("}\n");
 }
 
 static void print_end(uint64_t values)
@@ -706,6 +732,21 @@ static int selftest(struct probe_run *run)
     return 0;
 }
 
+/* Batches as those that were timed, with the counters open: what they take now is not time's affair. */
+static void count_values(struct probe_run *run, uint64_t operations, struct probe_value *values, uint64_t count)
+{
+    if (!counters_open(run->contexts))
+        return;
+    for (uint64_t i = 0; i < count && i < COUNTED_VALUES; i++) {
+        struct probe_value again = run_batch(run, operations);
+        if (again.timed_in_parts)
+            break;
+        values[i].counted_operations = again.operations;
+        memcpy(values[i].counted, again.counted, sizeof again.counted);
+    }
+    counters_close();
+}
+
 static int measure(struct probe_run *run, const struct options *options)
 {
     struct probe_value *values = calloc(options->values, sizeof *values);
@@ -717,12 +758,13 @@ static int measure(struct probe_run *run, const struct options *options)
         run_batch(run, 1 + operations / 8); /* warm-up: page faults and caches of the first batch are not the subject */
     else
         operations = find_operations(run, options->target_ns), search_ns = probe_now_ns() - search_start;
-    if (options->json)
-        print_meta(run, operations, search_ns);
     for (uint64_t i = 0; i < options->values; i++)
         values[i] = run_batch(run, operations);
+    if (options->json)
+        count_values(run, operations, values, options->values);
     tear_down(run);
     if (options->json) {
+        print_meta(run, operations, search_ns);
         for (uint64_t i = 0; i < options->values; i++)
             print_value(&values[i]);
         print_end(options->values);

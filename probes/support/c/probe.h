@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "counters.h"
+
 #define PROBE_PROTOCOL 1
 #define PROBE_MAX_PARAMS 8
 #define PROBE_MAX_COUNTS 8
@@ -47,10 +49,14 @@ struct probe_value {
     uint64_t voluntary, involuntary, minor_faults;
     uint64_t run_delay_ns; /* time the probe's first thread was runnable and not running */
     bool has_user_system;  /* false while contexts are live processes: only their sum can be read */
+    bool timed_in_parts;   /* set by a batch whose own wall_ns leaves out much of what lies between start and stop: CPU
+                              times, switches and counters of all that would be taken for those of the timed parts */
     int counts, readings;
     struct { const char *name; uint64_t count; } count[PROBE_MAX_COUNTS];
     struct { const char *name; double reading; } reading[PROBE_MAX_COUNTS];
     struct { uint64_t wall, cpu, user, system, voluntary, involuntary, faults, delay; } begin; /* private */
+    uint64_t counted_operations;           /* private: of the batch that was run again for the counters; 0 if none was */
+    struct counter counted[COUNTERS_MAX];  /* private */
 };
 
 enum probe_placement { PROBE_SAME, PROBE_CROSS, PROBE_FREE };

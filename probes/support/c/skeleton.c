@@ -2,7 +2,7 @@
  * copy - bytes copied within the cache. Replace all of this by what you want to know.
  *
  * Build: cc -O2 -g -pthread -I../support/c -DPROBE_ID='"QUESTION/WAY"' -DPROBE_FLAGS='"-O2 -g"' \
- *        WAY.c ../support/c/probe.c ../support/c/contexts.c -o WAY
+ *        WAY.c ../support/c/probe.c ../support/c/contexts.c ../support/c/counters.c -o WAY
  * Known answer: each copy carries its own number in its last byte.
  * Overhead: a turn of the loop and the writing of that number.  Limits: both buffers stay in the cache. */
 #include "probe.h"

@@ -37,7 +37,8 @@ install ${NEEDED_PACKAGE}) and build again")
   endif()
   steelyard_identity(${SOURCE} QUESTION WAY)
   set(TARGET probe_${QUESTION}_${WAY})
-  add_executable(${TARGET} ${SOURCE} ${CPP_PROTOCOL}/probe.c ${CPP_PROTOCOL}/contexts.c)
+  add_executable(${TARGET} ${SOURCE} ${CPP_PROTOCOL}/probe.c ${CPP_PROTOCOL}/contexts.c
+    ${CPP_PROTOCOL}/counters.c)
   set_target_properties(${TARGET} PROPERTIES OUTPUT_NAME ${WAY}
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/probes/${QUESTION} C_EXTENSIONS ON)
   target_include_directories(${TARGET} PRIVATE ${CPP_SUPPORT} ${CPP_PROTOCOL})

@@ -110,7 +110,8 @@ func describe(probe *Probe) {
 	})
 }
 
-func printLines(probe *Probe, run *Run, operations uint64, search time.Duration, values []*Value) {
+func printLines(probe *Probe, run *Run, operations uint64, search time.Duration, values []*Value,
+	counters *counters) {
 	print(struct {
 		Type       string         `json:"type"`
 		Protocol   int            `json:"protocol"`
@@ -123,9 +124,12 @@ func printLines(probe *Probe, run *Run, operations uint64, search time.Duration,
 		Flags      string         `json:"flags"`
 		Clock      string         `json:"clock"`
 		SearchNs   int64          `json:"search_ns"`
+		Counters   string         `json:"counters,omitempty"`
+		Absent     string         `json:"counters_absent,omitempty"`
 	}{
 		"meta", protocol, identity, run.given, run.Placement, run.CPUs, operations, runtime.Version(),
 		flags + " GOMAXPROCS=" + strconv.Itoa(runtime.GOMAXPROCS(0)), "CLOCK_MONOTONIC", search.Nanoseconds(),
+		counters.scope, counters.absent,
 	})
 	for _, value := range values {
 		printValue(value)
@@ -157,11 +161,13 @@ func printValue(value *Value) {
 		RunDelayNs  int64             `json:"run_delay_ns"`
 		Counts      map[string]uint64 `json:"counts"`
 		Readings    struct{}          `json:"readings"`
+		Counters    *counted          `json:"counters,omitempty"`
 	}{
 		"value", value.Operations, value.Wall.Nanoseconds(), value.Lanes,
 		(value.during.user + value.during.system).Nanoseconds(), value.during.user.Nanoseconds(),
 		value.during.system.Nanoseconds(), value.during.voluntary, value.during.involuntary, value.during.faults,
 		value.during.delay.Nanoseconds(), value.counts, struct{}{},
+		value.counters,
 	})
 }
 

@@ -232,9 +232,13 @@ func measure(probe *Probe, run *Run, options options) {
 	for i := range values {
 		values[i] = runBatch(batch, operations)
 	}
+	var counters *counters
+	if options.json {
+		counters = countValues(batch, operations, values)
+	}
 	run.end()
 	if options.json {
-		printLines(probe, run, operations, search, values)
+		printLines(probe, run, operations, search, values, counters)
 	} else {
 		printForAPerson(probe, run, values)
 	}

@@ -21,6 +21,8 @@ type Value struct {
 	began      time.Duration
 	before     used
 	during     used
+	events     map[string]counter // of a batch that is run for the counters
+	counters   *counted           // of the batch that was run again for them
 }
 
 // used is what the process has used so far.
@@ -42,12 +44,14 @@ func Now() time.Duration { return now() }
 func (value *Value) Start() {
 	value.timed = true
 	value.before = usedSoFar()
+	value.events = counting.read()
 	value.began = now()
 }
 
 // Stop ends the timed part: the clock is read first.
 func (value *Value) Stop() {
 	value.Wall = now() - value.began
+	value.events = since(value.events, counting.read())
 	after, before := usedSoFar(), value.before
 	value.during = used{
 		after.user - before.user, after.system - before.system, after.voluntary - before.voluntary,

@@ -26,6 +26,7 @@ abstract class Probe {
     static final double MAX_OPERATIONS = (double) (1L << 40);
     /** Above so many threads their clocks are not read: that would take longer than what is measured. */
     static final int MOST_CLOCKS = 256;
+    private static final int COUNTED_VALUES = 3; // counts vary little: three tell an outlier
     static final String NAME = System.getProperty("steelyard.probe", "probe/probe");
 
     /** One reported figure: quantity over divided by quantity per of the same value. */
@@ -70,6 +71,79 @@ abstract class Probe {
             caveats.add(text);
     }
 
+    // --- counters ------------------------------------------------------------------------------------------------
+
+    /** Open counters: foreign/Counters.java, where Java has the foreign function interface. */
+    interface Counting {
+        /** What has been counted so far, by event: the count, the time in which it was wanted and in which it was had. */
+        Map<String, long[]> read();
+
+        String scope();
+
+        /** Which events are missing, if some are. */
+        String absent();
+    }
+
+    /** Nothing can be counted here, and why. */
+    static final class Absent extends RuntimeException {
+        Absent(String reason) {
+            super(reason);
+        }
+    }
+
+    private static Counting counting;
+    private String countersScope = "", countersAbsent = "";
+
+    /** Batches as those that were timed, with the counters open. */
+    private void countValues(long count, List<Value> done) throws Exception {
+        try {
+            counting = counters();
+        } catch (Absent absent) {
+            countersAbsent = absent.getMessage();
+            return;
+        }
+        countersScope = counting.scope();
+        countersAbsent = counting.absent();
+        for (int i = 0; i < done.size() && i < COUNTED_VALUES; i++)
+            done.get(i).again = runBatch(count);
+        counting = null;
+    }
+
+    private static Counting counters() throws Exception {
+        String wanted = System.getenv("STEELYARD_COUNTERS");
+        int version = Runtime.version().feature();
+        if ("off".equals(wanted))
+            throw new Absent("turned off by STEELYARD_COUNTERS");
+        if (version < 22)
+            throw new Absent("reading counters needs Java 22 or later, and this is " + version);
+        if (!"software".equals(wanted) && !processorCounts())
+            throw new Absent("the machine has no such counters (none in /sys/bus/event_source/devices): virtual machines "
+                + "have them only where the host passes them on");
+        try {
+            return (Counting) Class.forName("Counters").getDeclaredConstructor().newInstance();
+        } catch (ClassNotFoundException missing) {
+            throw new Absent("the JDK that compiled the probes was older than 22: build again with a newer one");
+        } catch (java.lang.reflect.InvocationTargetException thrown) {
+            if (thrown.getCause() instanceof Absent absent)
+                throw absent;
+            throw thrown;
+        }
+    }
+
+    /** Whether the kernel knows counters of a processor: to ask it through the foreign function interface would take a
+     * tenth of a second. */
+    private static boolean processorCounts() throws IOException {
+        Path devices = Path.of("/sys/bus/event_source/devices");
+        if (!Files.isDirectory(devices))
+            return true; // unknown
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(devices)) {
+            for (Path entry : entries)
+                if (entry.getFileName().toString().matches("cpu.*|arm.*|apple.*"))
+                    return true;
+        }
+        return false;
+    }
+
     // --- values --------------------------------------------------------------------------------------------------
 
     /** Facts of one timed batch. operations is preset to what was asked for; a batch that did another number says so. */
@@ -83,6 +157,8 @@ abstract class Probe {
         private boolean started;
         private long begin;
         private long[] usage;
+        private Map<String, long[]> events;
+        private Value again; // the batch that was run again for the counters
 
         Value(long operations, boolean clocks) {
             this.operations = operations;
@@ -92,12 +168,18 @@ abstract class Probe {
         /** The clock is read last here and first in stop(). */
         void start() throws IOException {
             usage = clocks ? usage(false) : null;
+            events = counting == null ? null : counting.read();
             started = true;
             begin = System.nanoTime();
         }
 
         void stop() throws IOException {
             wallNs = System.nanoTime() - begin;
+            Map<String, long[]> counted = counting == null ? Map.of() : counting.read();
+            for (Map.Entry<String, long[]> event : counted.entrySet())
+                for (int i = 0; i < event.getValue().length; i++)
+                    event.getValue()[i] -= events.get(event.getKey())[i];
+            events = counted;
             long[] end = usage == null ? null : usage(true);
             for (int i = 0; end != null && i < end.length; i++)
                 usage[i] = end[i] - usage[i];
@@ -151,7 +233,18 @@ abstract class Probe {
                 line.append(separator).append(quoted(reading.getKey())).append(':').append(reading.getValue());
                 separator = ",";
             }
-            return line.append("}}").toString();
+            line.append('}');
+            if (again != null) {
+                line.append(",\"counters\":{\"operations\":" + again.operations + ",\"events\":{");
+                separator = "";
+                for (Map.Entry<String, long[]> event : again.events.entrySet()) {
+                    line.append(separator).append(quoted(event.getKey())).append(':');
+                    line.append(Arrays.toString(event.getValue()));
+                    separator = ",";
+                }
+                line.append("}}");
+            }
+            return line.append('}').toString();
         }
     }
 
@@ -285,7 +378,9 @@ abstract class Probe {
         return "{\"type\":\"meta\",\"protocol\":1,\"probe\":" + quoted(NAME) + ",\"parameters\":{" + String.join(",", pairs)
             + "},\"placement\":" + quoted(placement) + ",\"cpus\":" + Arrays.toString(cpus) + ",\"operations\":" + operations
             + ",\"compiler\":" + quoted(machine) + ",\"flags\":" + quoted(System.getProperty("steelyard.flags", ""))
-            + ",\"clock\":\"System.nanoTime\",\"search_ns\":" + searchNs + "}";
+            + ",\"clock\":\"System.nanoTime\",\"search_ns\":" + searchNs
+            + (countersScope.isEmpty() ? "" : ",\"counters\":" + quoted(countersScope))
+            + (countersAbsent.isEmpty() ? "" : ",\"counters_absent\":" + quoted(countersAbsent)) + "}";
     }
 
     /** One readable line for a person. */
@@ -485,6 +580,7 @@ abstract class Probe {
             printLine(done);
             return;
         }
+        countValues(count, done);
         StringBuilder out = new StringBuilder(meta(count, searchNs)).append('\n');
         for (Value value : done)
             out.append(value.json()).append('\n');

@@ -2,11 +2,13 @@
 # Probes in Java: compiled by the newest JDK that is found, started by a small script each.
 set(JAVA_OLDEST 17)
 set(JAVA_VIRTUAL 21)
+set(JAVA_FOREIGN 22)
 # One collector and one heap whatever the placement: the machine would choose them by the number of CPUs. No file of
 # performance data in /tmp.
 set(JAVA_FLAGS "-XX:+UseSerialGC -Xms256m -Xmn64m -XX:-UsePerfData")
 steelyard_sources(java SOURCES)
 file(GLOB JAVA_SUPPORT CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.java)
+file(GLOB JAVA_FOREIGN_SUPPORT CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/foreign/*.java)
 
 # The newest of JAVA_HOME, of the usual folder and of the path.
 find_program(JAVAC_ON_PATH javac)
@@ -28,7 +30,7 @@ endforeach()
 set(JAVA_CLASSES ${CMAKE_BINARY_DIR}/java/classes)
 set(JAVA_BUILT "")
 set(JAVA_DIGEST "")
-foreach(SOURCE IN LISTS JAVA_SUPPORT SOURCES)
+foreach(SOURCE IN LISTS JAVA_SUPPORT JAVA_FOREIGN_SUPPORT SOURCES)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SOURCE}) # the digest is in the scripts
   file(SHA256 ${SOURCE} DIGEST)
   string(SHA256 JAVA_DIGEST "${JAVA_DIGEST}${DIGEST}")
@@ -61,11 +63,16 @@ if(JAVA_BUILT)
     set(JAVA_RELEASE ${JAVA_VIRTUAL})
   endif()
   # Strings are joined inline: the usual way costs tens of milliseconds at each start.
+  set(JAVA_COMPILES ${JAVAC} -d ${JAVA_CLASSES} -XDstringConcat=inline -Xlint:all,-serial,-processing -encoding UTF-8)
+  set(JAVA_COMPILES_FOREIGN ${CMAKE_COMMAND} -E true)
+  if(JAVA_VERSION VERSION_GREATER_EQUAL JAVA_FOREIGN)
+    set(JAVA_COMPILES_FOREIGN ${JAVA_COMPILES} --release ${JAVA_FOREIGN} -cp ${JAVA_CLASSES} -Xlint:-restricted ${JAVA_FOREIGN_SUPPORT})
+  endif()
   add_custom_command(OUTPUT ${JAVA_CLASSES}/Probe.class
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${JAVA_CLASSES}
-    COMMAND ${JAVAC} -d ${JAVA_CLASSES} --release ${JAVA_RELEASE} -XDstringConcat=inline -Xlint:all,-serial,-processing -encoding UTF-8
-      ${JAVA_SUPPORT} ${JAVA_BUILT}
-    DEPENDS ${JAVA_SUPPORT} ${JAVA_BUILT} VERBATIM)
+    COMMAND ${JAVA_COMPILES} --release ${JAVA_RELEASE} ${JAVA_SUPPORT} ${JAVA_BUILT}
+    COMMAND ${JAVA_COMPILES_FOREIGN}
+    DEPENDS ${JAVA_SUPPORT} ${JAVA_FOREIGN_SUPPORT} ${JAVA_BUILT} VERBATIM)
   add_custom_target(probes_java ALL DEPENDS ${JAVA_CLASSES}/Probe.class)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/../place.sh DESTINATION ${STEELYARD_NATIVE})
   install(DIRECTORY ${JAVA_CLASSES}/ DESTINATION ${STEELYARD_NATIVE}/java)

@@ -267,6 +267,7 @@ async function measure(description, run, options, batch) {
     flags: process.execArgv.join(' '),
     clock: 'process.hrtime',
     search_ns: search,
+    counters_absent: 'JavaScript cannot open counters: no library of Node makes the system call',
   };
   const said = caveats.map((text) => ({ type: 'caveat', text }));
   const lines = [meta, ...values.map((value) => value.line()), ...said, { type: 'end', values: values.length }];

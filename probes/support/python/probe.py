@@ -25,6 +25,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Se
 PROTOCOL = 1
 _SELFTEST_OPERATIONS = 23  # a prime, so that rounding to a batch size shows
 _MOST_OPERATIONS = 1 << 40
+_COUNTED_VALUES = 3  # counts vary little: three tell an outlier
 _USAGE = "(--describe, --selftest, --operations, --values, --target, --deadline, --placement, --json, key=value)"
 
 
@@ -106,7 +107,7 @@ class _Usage(NamedTuple):
 class Value:
     """One timed batch. `operations` is preset to what was asked for; a batch that did another number says so here."""
 
-    def __init__(self, operations: int) -> None:
+    def __init__(self, operations: int, counters: Any = None) -> None:
         self.operations = operations
         self.wall_ns = 0
         self.lanes = 1  #: CPUs on which operations went on at the same time
@@ -116,15 +117,26 @@ class Value:
         self._used = _Usage(0, 0, 0, 0, 0, 0)
         self._began_ns = 0
         self._of_others = False
+        self._counters = counters
+        self._counted: Dict[str, Any] = {}
+        self.again: Optional[Value] = None  #: the batch that was run again for the counters
 
     def start(self) -> None:
         """Begin the timed part: the clock is read last."""
         self._before = _usage_now()
+        if self._counters is not None:
+            self._counted = self._counters.read()
         self._began_ns = now_ns()
 
     def stop(self) -> None:
         """End the timed part: the clock is read first."""
         ended_ns = now_ns()
+        if self._counters is not None:
+            last = self._counters.read()
+            self._counted = {
+                name: [after - before for before, after in zip(first, last[name])]
+                for name, first in self._counted.items()
+            }
         after = _usage_now()
         if self._before is None:
             fail("a batch stopped what it never started")
@@ -181,7 +193,12 @@ class Value:
             **({} if self._of_others else own),
             "counts": self.counts,
             "readings": self.readings,
+            **({"counters": self.again.counted()} if self.again else {}),
         }
+
+    def counted(self) -> Dict[str, Any]:
+        """What the processor counted in this batch."""
+        return {"operations": self.operations, "events": self._counted}
 
 
 class Probe:
@@ -381,8 +398,8 @@ def _place(probe: Probe) -> None:
 # --- running ----------------------------------------------------------------------------------------------------------
 
 
-def _batch(probe: Probe, operations: int) -> Value:
-    value = Value(operations)
+def _batch(probe: Probe, operations: int, counters: Any = None) -> Value:
+    value = Value(operations, counters)
     probe.batch(operations, value)
     if not value.timed:
         fail("a batch never called start()")
@@ -427,6 +444,20 @@ def _selftest(probe: Probe) -> None:
     probe.selftest()
 
 
+def _count_values(probe: Probe, operations: int, values: Sequence[Value]) -> Dict[str, str]:
+    """Batches as those that were timed, with the counters open; what is said of it in the line `meta`."""
+    import counters  # with ctypes it takes as long as a value: when all are timed
+
+    try:
+        opened = counters.Counters()
+    except counters.Absent as absent:
+        return {"counters_absent": str(absent)}
+    for value in values[:_COUNTED_VALUES]:
+        value.again = _batch(probe, operations, opened)
+    opened.close()
+    return {"counters": opened.scope, **({"counters_absent": opened.absent} if opened.absent else {})}
+
+
 def _measure(probe: Probe, options: _Options) -> None:
     probe.setup()
     for _ in range(probe.rehearsals):
@@ -441,15 +472,21 @@ def _measure(probe: Probe, options: _Options) -> None:
         _batch(probe, 1 + operations // 8)  # warm-up: a first batch's page faults are not the subject
     versions = probe.versions()
     values = [_batch(probe, operations) for _ in range(options.values)]
+    counted = _count_values(probe, operations, values) if options.json else {}
     probe.teardown()
     if options.json:
-        _print_lines(probe, operations, search_ns, versions, values)
+        _print_lines(probe, operations, search_ns, versions, values, counted)
     else:
         _print_for_a_person(probe, values)
 
 
 def _print_lines(
-    probe: Probe, operations: int, search_ns: int, versions: Dict[str, str], values: Sequence[Value]
+    probe: Probe,
+    operations: int,
+    search_ns: int,
+    versions: Dict[str, str],
+    values: Sequence[Value],
+    counted: Dict[str, str],
 ) -> None:
     meta = {
         "type": "meta",
@@ -463,6 +500,7 @@ def _print_lines(
         "flags": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "clock": "CLOCK_MONOTONIC",
         "search_ns": search_ns,
+        **counted,
     }
     caveats = [{"type": "caveat", "text": text} for text in probe.caveats]
     for line in (meta, *(value.line() for value in values), *caveats, {"type": "end", "values": len(values)}):

@@ -9,14 +9,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
+
+mod counters;
+use counters::{Counted, Counters};
 
 const PROTOCOL: u32 = 1;
 const SELFTEST_OPERATIONS: u64 = 23; // a prime, so that rounding to a batch size shows
 const DEFAULT_TARGET_NS: u64 = 10_000_000;
 const DEFAULT_VALUES: u64 = 9;
 const DEFAULT_DEADLINE_S: u64 = 60;
+const COUNTED_VALUES: usize = 3; // counts vary little: three tell an outlier
 const MAX_OPERATIONS: f64 = (1u64 << 40) as f64;
 
 /// Set by the build: the compiler, and the flags with the versions of what is linked.
@@ -133,16 +137,25 @@ pub struct Value {
     begin: Option<(Usage, Instant)>,
     counts: Vec<(&'static str, u64)>,
     readings: Vec<(&'static str, f64)>,
+    counters: Option<Arc<Counters>>,
+    events: Counted,
+    /// The batch that was run again for the counters: its operations, and what was counted.
+    again: Option<(u64, Counted)>,
 }
 
 impl Value {
-    fn new(operations: u64) -> Self {
-        Value { operations, lanes: 1, ..Value::default() }
+    fn new(operations: u64, counters: Option<Arc<Counters>>) -> Self {
+        Value { operations, lanes: 1, counters, ..Value::default() }
+    }
+
+    fn read_counters(&self) -> Counted {
+        self.counters.as_ref().map(|counters| counters.read()).unwrap_or_default()
     }
 
     /// Begin of the timed part: the clock is read last here and first in [`Value::stop`].
     pub fn start(&mut self) {
         let usage = Usage::now();
+        self.events = self.read_counters();
         self.begin = Some((usage, Instant::now()));
     }
 
@@ -151,6 +164,7 @@ impl Value {
         let now = Instant::now();
         let Some((usage, begin)) = self.begin.take() else { fail("a batch never called start()") };
         self.wall_ns = nanoseconds(now - begin);
+        self.events = counters::between(&self.events, self.read_counters());
         self.usage = Usage::now().since(&usage);
         self.begin = Some((usage, begin));
     }
@@ -201,7 +215,13 @@ impl Value {
         );
         let counts: Vec<String> = self.counts.iter().map(|(name, count)| format!("\"{name}\":{count}")).collect();
         let readings: Vec<String> = self.readings.iter().map(|(name, value)| format!("\"{name}\":{value:e}")).collect();
-        let _ = write!(line, ",\"counts\":{{{}}},\"readings\":{{{}}}}}", counts.join(","), readings.join(","));
+        let _ = write!(line, ",\"counts\":{{{}}},\"readings\":{{{}}}", counts.join(","), readings.join(","));
+        if let Some((operations, events)) = &self.again {
+            let events: Vec<String> = events.iter().map(|(name, counter)| format!("\"{name}\":{counter:?}")).collect();
+            let events = events.join(",");
+            let _ = write!(line, ",\"counters\":{{\"operations\":{operations},\"events\":{{{events}}}}}");
+        }
+        line.push('}');
         say(&line);
     }
 }
@@ -380,12 +400,17 @@ fn describe(name: &str, probe: &Probe) {
     ));
 }
 
-fn print_meta(name: &str, run: &Run, probe: &Probe, operations: u64, search: Duration) {
+fn print_meta(name: &str, run: &Run, probe: &Probe, operations: u64, search: Duration, counters: &Counters) {
     let parameters: Vec<String> =
         probe.parameters.iter().map(|p| format!("{}:{}", quoted(p.name), run.integer(p.name))).collect();
+    let counted: String = [("counters", &counters.scope), ("counters_absent", &counters.absent)]
+        .iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(key, text)| format!(",{}:{}", quoted(key), quoted(text)))
+        .collect();
     say(&format!(
         "{{\"type\":\"meta\",\"protocol\":{PROTOCOL},\"probe\":{},\"parameters\":{{{}}},\"placement\":{},\"cpus\":{},\
-         \"operations\":{operations},\"compiler\":{},\"flags\":{},\"clock\":\"CLOCK_MONOTONIC\",\"search_ns\":{}}}",
+         \"operations\":{operations},\"compiler\":{},\"flags\":{},\"clock\":\"CLOCK_MONOTONIC\",\"search_ns\":{}{counted}}}",
         quoted(name),
         parameters.join(","),
         quoted(run.placement.name()),
@@ -548,7 +573,11 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 fn run_batch(batch: &mut Batch<'_>, operations: u64) -> Value {
-    let mut value = Value::new(operations);
+    run_batch_counted(batch, operations, None)
+}
+
+fn run_batch_counted(batch: &mut Batch<'_>, operations: u64, counters: Option<Arc<Counters>>) -> Value {
+    let mut value = Value::new(operations, counters);
     batch(operations, &mut value);
     if value.begin.is_none() {
         fail("a batch never called start()");
@@ -596,6 +625,18 @@ fn selftest(probe: &Probe, batch: &mut Batch<'_>) {
     }
 }
 
+/// Batches as those that were timed, with the counters open.
+fn count_values(batch: &mut Batch<'_>, operations: u64, values: &mut [Value]) -> Arc<Counters> {
+    let counters = Arc::new(Counters::open());
+    if counters.are_open() {
+        for value in values.iter_mut().take(COUNTED_VALUES) {
+            let again = run_batch_counted(batch, operations, Some(counters.clone()));
+            value.again = Some((again.operations, again.events));
+        }
+    }
+    counters
+}
+
 fn measure(name: &str, probe: &Probe, run: &Run, options: &Options, batch: &mut Batch<'_>) {
     let begin = Instant::now();
     let (operations, search) = match options.operations {
@@ -605,11 +646,10 @@ fn measure(name: &str, probe: &Probe, run: &Run, options: &Options, batch: &mut 
         }
         None => (find_operations(batch, options.target_ns), begin.elapsed()),
     };
+    let mut values: Vec<Value> = (0..options.values).map(|_| run_batch(batch, operations)).collect();
     if options.json {
-        print_meta(name, run, probe, operations, search);
-    }
-    let values: Vec<Value> = (0..options.values).map(|_| run_batch(batch, operations)).collect();
-    if options.json {
+        let counters = count_values(batch, operations, &mut values);
+        print_meta(name, run, probe, operations, search, &counters);
         values.iter().for_each(Value::print);
         print_end(values.len());
     } else {
@@ -655,14 +695,9 @@ macro_rules! main {
 // --- system calls that the standard library lacks, as 64-bit Linux has them ------------------------------------------
 
 #[repr(C)]
+#[derive(Default)]
 struct CpuSet {
     words: [u64; 16], // 1024 CPUs
-}
-
-impl Default for CpuSet {
-    fn default() -> Self {
-        CpuSet { words: [0; 16] }
-    }
 }
 
 #[repr(C)]

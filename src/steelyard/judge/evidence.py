@@ -115,7 +115,7 @@ class Measured:
         return NoAnswer(Verdict.NOT_MEASURED, f"the session has no {operand.case}")
 
     def _column(self, runs: CaseRuns, operand: Operand) -> Column:
-        metrics = runs.descriptor.metrics
+        metrics = (*runs.descriptor.metrics, *runs.counters)
         metric = next((metric for metric in metrics if operand.metric in (None, metric.name)), None)
         name = runs.planned.case.name
         if metric is None:

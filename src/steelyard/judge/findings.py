@@ -20,6 +20,8 @@ from steelyard.records import Better, Disturbance, Metric, Record, Scalar, Sessi
 _CURVE_POINTS = 3
 #: Switches per operation, below which a way to switch did not do so.
 _SWITCHES = 0.5
+#: Above this share of the time a counter was there for all of it: its clock starts some nanoseconds early or late.
+_WHOLE = 0.99
 #: Fewest probes of a question that make a price list.
 _PRICES = 3
 
@@ -65,7 +67,8 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     """All that may be said of one case. User and system time are per operation.
 
     switches: of the kernel, per operation. switched: those that the probe itself proved, per operation; None where it
-    proves none because each operation is one. runtime: what compiled or ran the probe.
+    proves none because each operation is one. runtime: what compiled or ran the probe. counters: what the processor
+    counted an operation, if it did.
     """
 
     case: str
@@ -82,6 +85,7 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     caveats: tuple[str, ...]
     switched: float | None = None
     runtime: str = ""
+    counters: tuple[Figure, ...] = ()
 
     @property
     def where(self) -> str:
@@ -297,6 +301,7 @@ def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[str, ...]:
         said.append(f"{main.n} {'run' if main.n == 1 else 'runs'}: at least 6 are needed for an interval at 95 %")
     if main.net is not None and main.net.high is not None and main.net.high < 0:
         said.append(f"its overhead {main.net.baseline} measures larger than itself: do not subtract it here")
+    said += _doubts_of_counters(runs)
     disturbed = sum(bool(run.disturbed) for run in runs.counted)
     if disturbed:
         said.append(f"{disturbed} of {len(runs.counted)} runs were disturbed, also when repeated")
@@ -304,6 +309,26 @@ def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[str, ...]:
     if failed:
         said.append(f"{failed} of {len(everything)} runs failed")
     return tuple(said)
+
+
+def _doubts_of_counters(runs: CaseRuns) -> list[str]:
+    """What the processor's counts leave out: the kernel, some events, or part of the time."""
+    values = [value for run in runs.counted for value in run.values if value.counters]
+    if not values:
+        return []
+    names = ", ".join(metric.name for metric in runs.counters)
+    said = [f"{names}: {run.counters}, without the kernel" for run in runs.counted if "user only" in run.counters]
+    said += [f"not counted: {run.counters_absent}" for run in runs.counted if run.counters_absent]
+    shares = [
+        counter.running_ns / counter.enabled_ns
+        for value in values
+        if value.counters
+        for counter in value.counters.events.values()
+        if counter.enabled_ns
+    ]
+    if shares and min(shares) < _WHOLE:
+        said.append(f"{names}: counted by turns, some for {min(shares):.0%} of the time, and scaled")
+    return list(dict.fromkeys(said))
 
 
 def _case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session) -> CaseFinding | None:
@@ -332,6 +357,7 @@ def _case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session) -> Cas
         caveats=_caveats(runs, main, session),
         switched=_switched(runs),
         runtime=next((run.compiler for run in runs.counted), ""),
+        counters=tuple(figure for metric in runs.counters if (figure := _figure(runs, metric, None))),
     )
 
 

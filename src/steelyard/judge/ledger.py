@@ -77,7 +77,7 @@ def ledger(session: Session, *, controls: bool) -> Ledger:
 
 
 def _entry(runs: CaseRuns, finding: CaseFinding) -> CaseEntry:
-    metrics = runs.descriptor.metrics
+    metrics = (*runs.descriptor.metrics, *runs.counters)
     made = (_run(run, metrics, runs.descriptor.statistic) for run in runs.counted)
     return CaseEntry(
         case=runs.planned.case,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.judge.stats.warmup import WarmUp, classify
-from steelyard.records import Descriptor, Metric, PlannedCase, Run, Session, Statistic, Value
+from steelyard.records import Descriptor, Metric, PlannedCase, Run, Session, Statistic, Value, counter_metrics
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -29,6 +29,11 @@ class CaseRuns:
     def counted(self) -> tuple[Run, ...]:
         """The runs that count, in order of their blocks."""
         return tuple(run for run in self.runs if run is not None)
+
+    @property
+    def counters(self) -> tuple[Metric, ...]:
+        """The metrics of what the processor counted in these runs; none where it counted nothing."""
+        return counter_metrics(value for run in self.counted for value in run.values)
 
     def sample(self, metric: Metric) -> FloatArray:
         """One number a block: NaN where the block has no run, or where what the metric divides by did not happen."""

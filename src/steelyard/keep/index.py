@@ -29,10 +29,10 @@ import numpy.typing as npt
 from steelyard.errors import SessionFileError
 from steelyard.keep.folder import Complain
 from steelyard.keep.session import read
-from steelyard.records import Case, Run, Session
+from steelyard.records import Case, Run, Session, Value, counter_metrics
 
 #: Raised by one when the tables change; an index of another version is made anew.
-_VERSION = 1
+_VERSION = 2
 #: Files that are read together: enough to keep DuckDB's columns long, few enough to fit in memory.
 _BATCH = 250
 #: Bytes of sessions from which an index is kept on disk; below, reading them takes less than half a second.
@@ -68,7 +68,7 @@ _TABLES = {
     "run_values": (
         "session INTEGER, r INTEGER, n INTEGER, figure DOUBLE, operations BIGINT, wall_ns BIGINT, lanes INTEGER, "
         "cpu_ns BIGINT, user_ns BIGINT, system_ns BIGINT, voluntary BIGINT, involuntary BIGINT, minor_faults BIGINT, "
-        "run_delay_ns BIGINT, counts JSON, readings JSON"
+        "run_delay_ns BIGINT, counts JSON, readings JSON, counters JSON"
     ),
 }
 
@@ -79,7 +79,8 @@ _QUANTITY = """CASE {name}
     WHEN 'wall' THEN v.wall_ns * v.lanes / 1e9 WHEN 'cpu' THEN v.cpu_ns / 1e9 WHEN 'user' THEN v.user_ns / 1e9
     WHEN 'system' THEN v.system_ns / 1e9 WHEN 'operations' THEN v.operations WHEN 'one' THEN 1
     ELSE coalesce(TRY_CAST(v.counts ->> ('$."' || {name} || '"') AS DOUBLE),
-                  TRY_CAST(v.readings ->> ('$."' || {name} || '"') AS DOUBLE)) END"""
+                  TRY_CAST(v.readings ->> ('$."' || {name} || '"') AS DOUBLE),
+                  TRY_CAST(v.counters ->> ('$."' || {name} || '"') AS DOUBLE)) END"""
 
 #: A metric's figure of one value, as `Value.figure` has it: null where nothing happened that it could be divided by.
 FIGURE = f"({_QUANTITY.format(name='m.over')}) / nullif(({_QUANTITY.format(name='m.per')}), 0)"
@@ -175,6 +176,9 @@ def _cases(session: Session) -> dict[str, tuple[Case, bool, bool]]:
 def _add(rows: _Rows, number: int, session: Session) -> None:
     rows.sessions.append(_session_row(number, session))
     keys: dict[str, int] = {}
+    counted: dict[str, list[Value]] = defaultdict(list)
+    for run in session.runs:
+        counted[run.case] += (value for value in run.values if value.counters)
     for key, (name, (case, control, planned)) in enumerate(_cases(session).items()):
         facts = session.header.probes.get(case.probe)
         if facts is None:
@@ -186,7 +190,7 @@ def _add(rows: _Rows, number: int, session: Session) -> None:
         rows.cases.append(row)
         rows.metrics += [
             (number, key, place, m.name, m.unit, m.better, m.over, m.per, m.doc)
-            for place, m in enumerate(facts.descriptor.metrics)
+            for place, m in enumerate((*facts.descriptor.metrics, *counter_metrics(counted[name])))
         ]
     for r, run in enumerate(session.runs):
         if (c := keys.get(run.case)) is not None:
@@ -275,7 +279,15 @@ def _value_columns(of: Sequence[tuple[int, int, Run]]) -> Columns:
     for name in ("counts", "readings"):
         texts = (encode(counted).decode() if counted else "{}" for counted in map(attrgetter(name), values))
         columns[name] = np.fromiter(texts, dtype=object, count=len(values))
+    texts = (encode(_counters(value)).decode() if value.counters else "{}" for value in values)
+    columns["counters"] = np.fromiter(texts, dtype=object, count=len(values))
     return columns
+
+
+def _counters(value: Value) -> dict[str, float | None]:
+    """The quantities that the processor counted in a value, by their names in metrics, for all of its time."""
+    names = {quantity for metric in counter_metrics([value]) for quantity in (metric.over, metric.per)}
+    return {name: value.quantity(name) for name in sorted(names)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,6 +180,11 @@ VIEWS = (
             ("run_delay_s", "v.run_delay_ns / 1e9", "time in which it was ready and did not run"),
             ("counts", "TRY_CAST(v.counts AS MAP(VARCHAR, BIGINT))", "what the probe counted: counts['checked']"),
             ("readings", "TRY_CAST(v.readings AS MAP(VARCHAR, DOUBLE))", "what it read"),
+            (
+                "counters",
+                "TRY_CAST(v.counters AS MAP(VARCHAR, DOUBLE))",
+                "what the processor counted, if it did: counters['counter.cycles'] / counters['counter.operations']",
+            ),
         ),
         _RUNS + " JOIN kept.run_values v ON v.session = r.session AND v.r = r.r",
     ),

@@ -317,6 +317,8 @@ class Conductor:
             steal_share=outcome.steal_share,
             padding=padding,
             leftovers=outcome.leftovers,
+            counters=transcript.meta.counters if transcript else "",
+            counters_absent=transcript.meta.counters_absent if transcript else "",
         )
         alone = case.placement == "same" and "sched" not in self._descriptor(case).uses
         return msgspec.structs.replace(run, disturbed=audit.disturbances_of_run(run, alone=alone))

@@ -188,6 +188,7 @@ def _check_value(value: Value, descriptor: Descriptor) -> None:
     whole = [getattr(value, name) for name in value.__struct_fields__] + list(value.counts.values())
     if any(isinstance(number, int) and abs(number) > _LARGEST for number in whole):
         raise ProtocolError("reports a value with a number that does not fit into 64 bits")
+    _check_counters(value)
     checked = value.counts.get("checked")
     if checked != value.operations:
         raise ProtocolError(f"timed {value.operations} operations and proved {checked}")
@@ -195,6 +196,14 @@ def _check_value(value: Value, descriptor: Descriptor) -> None:
         for name in (metric.over, metric.per):
             if name not in _QUANTITIES and value.quantity(name) is None:
                 raise ProtocolError(f"metric {metric.name} needs {name}, which a value does not report")
+
+
+def _check_counters(value: Value) -> None:
+    if value.counters is None:
+        return
+    numbers = [number for event in value.counters.events.values() for number in msgspec.structs.astuple(event)]
+    if value.counters.operations < 1 or any(not 0 <= number <= _LARGEST for number in numbers):
+        raise ProtocolError("reports counters below 0, beyond 64 bits, or of no operation")
 
 
 def describe_exit(

@@ -8,6 +8,9 @@ import math
 from steelyard.judge.findings import Cell, Figure
 from steelyard.units import format_interval, format_quantity
 
+#: Names that are known by a shorter one.
+_SHORT = {"instructions_per_cycle": "IPC"}
+
 
 def interval(figure: Figure) -> str:
     """Empty below six runs, which is a caveat of its own; an end that is not known is infinite."""
@@ -16,6 +19,11 @@ def interval(figure: Figure) -> str:
     low = -math.inf if figure.low is None else figure.low
     high = math.inf if figure.high is None else figure.high
     return format_interval(low, high, figure.median, figure.unit)
+
+
+def counter(figure: Figure) -> str:
+    """The name of what the processor counted, short enough for the head of a column."""
+    return _SHORT.get(figure.metric, figure.metric).replace("_", " ")
 
 
 def net(figure: Figure) -> str:

@@ -25,6 +25,7 @@ def _case(case: CaseFinding) -> dict[str, Any]:
         "control": case.control,
         "others": [_figure(figure) for figure in case.others],
         "caveats": list(case.caveats),
+        **({"counters": [_figure(figure) for figure in case.counters]} if case.counters else {}),
     }
 
 

@@ -137,11 +137,15 @@ def session_file() -> str:
 
 
 def _record(name: str, schema: Mapping[str, Any]) -> str:
-    fields = schema["properties"]
+    # One that is written as an array has no names in its schema.
+    names: tuple[str, ...] = getattr(records, name).__struct_fields__
+    fields = schema.get("properties") or dict(zip(names, schema["prefixItems"], strict=True))
     kind = fields.get("type", {}).get("enum")
     title = f"`{kind[0]}`" if kind else name
     # msgspec gives a description only to a class with a docstring of its own; all records have one.
     text = f"\n## {title}\n\n{schema['description'].replace('``', '`')}\n\n"
+    if "prefixItems" in schema:
+        text += "Written as an array of these, in this order.\n\n"
     text += "| field | type | default |\n| --- | --- | --- |\n"
     for field, says in fields.items():
         if field == "type" and kind:

@@ -81,6 +81,8 @@ _COLUMNS = {
     "switches": 3,
     "published": 1,
 }
+#: The rank of what the processor counted.
+_COUNTERS = 3
 _WORDS = ("case", "way", "of one", "runtime")
 _GAP = 2
 
@@ -107,7 +109,8 @@ def _question(
         rows.append({"case": head})
         for case in group:
             rows += metrics(case)
-    _grid(rows, _COLUMNS, question, console)
+    counted = dict.fromkeys((figure_text.counter(figure) for case in cases for figure in case.counters), _COUNTERS)
+    _grid(rows, {**_COLUMNS, **counted}, question, console)
     for operation, probes in _grouped((case.operation, case.probe) for case in cases):
         console.print(f"[dim]{escape(', '.join(probes))}: one operation is {escape(operation)}[/]")
     console.print()
@@ -145,6 +148,7 @@ def _row(case: CaseFinding) -> dict[str, Text]:
         "system": Text(_maybe(case.system_s, "s")),
         "switches": Text(_maybe(case.switches, "1")),
         "published": Text(figure_text.published(case.main)),
+        **{figure_text.counter(each): Text(format_quantity(each.median, each.unit)) for each in case.counters},
     }
 
 

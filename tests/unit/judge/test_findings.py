@@ -15,6 +15,7 @@ from tests.making import (
     a_session,
     a_value,
     an_integer,
+    counted,
 )
 from tests.unit.judge.sessions import steady, weighed
 
@@ -308,3 +309,32 @@ def test_a_number_at_which_nothing_switched_is_no_price_where_there_is_another()
     [prices] = findings.prices
     assert "switch/yield[n=2]@same" in prices.cases
     assert "switch/yield[n=1]@same" not in prices.cases
+
+
+def counted_session(scope="hardware, user and kernel", absent="", share=1.0):
+    values = [a_value(counters=counted(500, share, cycles=1000 * n, instructions=1500 * n)) for n in range(1, 7)]
+    runs = [
+        a_run(CASE, block, values=(value, a_value()), counters=scope, counters_absent=absent)
+        for block, value in enumerate(values, start=1)
+    ]
+    return a_session(*runs)
+
+
+def test_what_the_processor_counted_is_beside_the_other_figures_with_an_interval_over_runs():
+    case = only_case(judge(counted_session()))
+    cycles, instructions, per_cycle = case.counters
+    assert (cycles.metric, cycles.n, cycles.median, cycles.low, cycles.high) == ("cycles", 6, 7, 2, 12)
+    assert (instructions.median, per_cycle.metric, per_cycle.median) == (10.5, "instructions_per_cycle", 1.5)
+    assert case.others == ()
+    assert case.caveats == ()
+    assert only_case(judge(a_session(*runs(CASE, *[1e-6] * 6)))).counters == ()
+
+
+def test_counts_that_leave_something_out_say_so():
+    case = only_case(judge(counted_session("hardware, user only", "cache_misses: not supported", share=0.25)))
+    assert case.counters[0].median == 28, "scaled"
+    assert [caveat.partition(": ")[2] for caveat in case.caveats] == [
+        "hardware, user only, without the kernel",
+        "cache_misses: not supported",
+        "counted by turns, some for 25% of the time, and scaled",
+    ]

@@ -13,7 +13,7 @@ from steelyard.keep import index, query
 from steelyard.keep.session import read
 from steelyard.records import Run
 from tests.golden.make_sessions import HERE
-from tests.making import a_case, a_descriptor, a_header, a_metric, a_run, a_session, a_value
+from tests.making import a_case, a_descriptor, a_header, a_metric, a_run, a_session, a_value, counted
 from tests.many import WHOLE, a_history, a_variation, lines_of, write
 
 
@@ -37,7 +37,11 @@ def troubled(tmp_path):
 
     def run(block, attempt, seconds, **more):
         counts = {"checked": 1000, "switches": block % 3}
-        values = tuple(a_value(seconds * k, cpu_ns=round(1000 * k), counts=counts) for k in (1.0, 1.1, 1.3, 1.2))
+        counters = counted(share=0.5, cycles=1000 * block, instructions=3000) if block > 1 else None
+        values = tuple(
+            a_value(seconds * k, cpu_ns=round(1000 * k), counts=counts, counters=counters if k < 1.2 else None)
+            for k in (1.0, 1.1, 1.3, 1.2)
+        )
         return a_run(case, block, attempt=attempt, values=values, **more)
 
     runs = [
@@ -80,12 +84,18 @@ def test_the_number_of_each_run_and_metric_is_that_of_the_judge(make, tmp_path):
     expected = {
         (runs.planned.case.name, metric.name, block): number
         for runs in case_runs(read(path))
-        for metric in runs.descriptor.metrics
+        for metric in (*runs.descriptor.metrics, *runs.counters)
         for block, number in enumerate(runs.sample(metric).tolist(), start=1)
         if math.isfinite(number)
     }
     assert there.keys() == expected.keys()
     assert all(there[key] == pytest.approx(expected[key], rel=1e-12) for key in expected)
+
+
+def test_counters_of_the_processor_can_be_asked_for(tmp_path):
+    sql = "SELECT block, counters['counter.cycles'] / counters['counter.operations'] FROM run_values WHERE n = 0"
+    assert asked([troubled(tmp_path)], sql + " AND block IN (1, 6) ORDER BY 1") == [(1, None), (6, 24.0)]
+    assert asked([WHOLE], "SELECT count(*) FROM run_values WHERE counters['counter.cycles'] IS NOT NULL") == [(0,)]
 
 
 def test_runs_and_values_are_all_there():

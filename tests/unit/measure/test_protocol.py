@@ -46,6 +46,16 @@ def test_a_transcript_can_be_kept():
     assert msgspec.json.decode(msgspec.json.encode(transcript), type=type(transcript)) == transcript
 
 
+def test_what_the_processor_counted_is_read_with_whose_it_is():
+    counters = {"operations": 7, "events": {"cycles": [70, 100, 50]}}
+    transcript = parse({**META, "counters": "hardware, user only"}, {**VALUE, "counters": counters}, END)
+    assert transcript.meta.counters == "hardware, user only"
+    assert transcript.values[0].quantity("counter.cycles") == 140
+    assert transcript.values[0].quantity("counter.operations") == 7
+    absent = parse({**META, "counters_absent": "no such counters"}, VALUE, END)
+    assert (absent.meta.counters_absent, absent.values[0].counters) == ("no such counters", None)
+
+
 def test_fields_of_a_later_protocol_are_passed_over():
     assert parse(META, {**VALUE, "joules": 3}, END).values[0].operations == 10
 
@@ -79,6 +89,15 @@ BAD = {
     "no lane": ([META, {**VALUE, "lanes": 0}, END], "a value of 10 operations"),
     "less work than timed": ([META, {**VALUE, "counts": {"checked": 9}}, END], "timed 10 operations and proved 9"),
     "no proof": ([META, {**VALUE, "counts": {}}, END], "timed 10 operations and proved None"),
+    "counters below zero": (
+        [META, {**VALUE, "counters": {"operations": 1, "events": {"cycles": [-1, 1, 1]}}}, END],
+        "reports counters below 0",
+    ),
+    "counters of nothing": ([META, {**VALUE, "counters": {"operations": 0, "events": {}}}, END], "of no operation"),
+    "half a counter": (
+        [META, {**VALUE, "counters": {"operations": 1, "events": {"cycles": [1]}}}, END],
+        "which is no line of protocol 1",
+    ),
     "numbers beyond any machine": (
         [META, {**VALUE, "operations": 10**400, "counts": {"checked": 10**400}}, END],
         "reports a value with a number that does not fit into 64 bits",

@@ -5,7 +5,7 @@ import msgspec
 
 from steelyard.judge.findings import judge
 from steelyard.show import jsonview
-from tests.making import a_case, a_descriptor, a_header, a_metric, a_run, a_session
+from tests.making import a_case, a_descriptor, a_header, a_metric, a_run, a_session, a_value, counted
 
 CASE = a_case()
 
@@ -32,3 +32,11 @@ def test_further_metrics_are_beside_the_main_one():
     header = a_header(CASE, probes=(a_descriptor(metrics=(a_metric(), a_metric("twice", per="one"))),))
     [case] = viewed(a_run(CASE, 1, 1e-6), header=header)
     assert [(other["metric"], other["median"]) for other in case["others"]] == [("twice", 1e-3)]
+
+
+def test_what_the_processor_counted_is_there_where_it_did():
+    value = a_value(counters=counted(500, cycles=1000))
+    [case] = viewed(a_run(CASE, 1, values=(value,)))
+    assert [(figure["metric"], figure["unit"], figure["median"]) for figure in case["counters"]] == [("cycles", "1", 2)]
+    [without] = viewed(a_run(CASE, 1))
+    assert "counters" not in without

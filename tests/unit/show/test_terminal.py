@@ -2,6 +2,7 @@
 """Single sights of the terminal; the whole of it is in tests/golden."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -97,6 +98,18 @@ def test_a_single_run_has_no_minimum_and_no_quantiles():
     assert "50.0 ns" in text
     assert "minimum" not in text
     assert "p99" not in text
+
+
+def test_what_the_processor_counted_has_columns_where_it_did():
+    counters = (
+        a_figure(metric="branch_misses", unit="1", median=0.25),
+        a_figure(metric="instructions_per_cycle", unit="1", median=2.5),
+    )
+    head, *rows = (line for line in shown(a_case_finding(counters=counters), a_case_finding()).splitlines() if line)
+    text = "\n".join([head, *rows])
+    assert re.search(r"branch misses +IPC", text)
+    assert re.search(r"0\.25 +2\.50", text)
+    assert "IPC" not in shown(a_case_finding())
 
 
 def many(number: int) -> list[CaseFinding]:

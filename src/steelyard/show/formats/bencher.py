@@ -25,7 +25,10 @@ def _measures(entry: CaseEntry) -> dict[str, dict[str, float]]:
     main = entry.finding.main
     first = {"latency": _metric(main, 1e9)} if main.unit == "s" else {_slug(main.metric): _metric(main, 1.0)}
     # A second metric that is also called latency must not take the place of the main one.
-    return {**{_slug(figure.metric): _metric(figure, 1.0) for figure in entry.finding.others}, **first}
+    return {
+        **{_slug(figure.metric): _metric(figure, 1.0) for figure in (*entry.finding.others, *entry.finding.counters)},
+        **first,
+    }
 
 
 def _slug(name: str) -> str:

@@ -28,7 +28,7 @@ def export(ledger: Ledger) -> str:
     """One family a statistic and unit, then what the session says of itself."""
     families: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for entry in ledger.cases:
-        for figure in (entry.finding.main, *entry.finding.others):
+        for figure in (entry.finding.main, *entry.finding.others, *entry.finding.counters):
             unit = _UNITS.get(figure.unit)
             labels = {**_labels(entry), "metric": figure.metric, **({} if unit else {"unit": figure.unit})}
             for statistic, number in _numbers(figure).items():

@@ -47,6 +47,7 @@ def questions(judged: Judged) -> list[tuple[str, str, Markup]]:
 
 def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup:
     asked = {technique.probe: technique for technique in judged.setup.techniques}
+    counted = list(dict.fromkeys(figure_text.counter(figure) for case in cases for figure in case.counters))
     mechanisms = list(dict.fromkeys(case.probe for case in cases))
     plots = [plot for plot in judged.curves if plot.question == question]
     matrices = [matrix for matrix in judged.findings.matrices if matrix.family.split("/")[0] == question]
@@ -57,7 +58,11 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
             *(_matrix(matrix) for matrix in matrices),
             fold(
                 f"Every figure of {question}",
-                table(_HEAD, (row for case in cases for row in _rows(case)), caption=f"Every figure of {question}"),
+                table(
+                    (*_HEAD, *counted),
+                    (row for case in cases for row in _rows(case, counted)),
+                    caption=f"Every figure of {question}",
+                ),
             ),
             fold(
                 "What one operation is",
@@ -74,7 +79,8 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _rows(case: CaseFinding) -> list[tuple[str, ...]]:
+def _rows(case: CaseFinding, counted: list[str]) -> list[tuple[str, ...]]:
+    counters = {figure_text.counter(each): format_quantity(each.median, each.unit) for each in case.counters}
     first = (
         case.case,
         *_figure(case.main),
@@ -82,10 +88,15 @@ def _rows(case: CaseFinding) -> list[tuple[str, ...]]:
         _maybe(case.system_s, "s"),
         _maybe(case.switches, "1"),
         figure_text.published(case.main),
+        *(counters.get(name, "") for name in counted),
     )
+    empty = [""] * len(counted)
     return [
         first,
-        *((f"  {other.metric}", *_figure(other), "", "", "", figure_text.published(other)) for other in case.others),
+        *(
+            (f"  {other.metric}", *_figure(other), "", "", "", figure_text.published(other), *empty)
+            for other in case.others
+        ),
     ]
 
 

@@ -14,7 +14,7 @@ import pytest
 from steelyard.errors import NothingMeasuredError, SelectionError
 from steelyard.judge.ledger import ledger
 from steelyard.show import formats
-from tests.making import a_case, a_header, a_session
+from tests.making import a_case, a_header, a_session, counted
 from tests.unit.show.formats.sessions import COST_CASE, HOSTILE, RATE_CASE, SIZE_CASE, exported, hostile, mixed
 
 NAMES = list(formats.exporters())
@@ -190,6 +190,31 @@ def test_csv_is_tidy_one_row_a_run_and_metric_with_controls_marked():
     cost = [float(row["value"]) for row in main if row["case"] == COST_CASE.name]
     assert cost == pytest.approx(COSTS)
     assert json.loads(main[0]["parameters"]) == {"depth": 3, "kind": "near"}
+
+
+def with_counters():
+    """The session, in which the processor counted one case."""
+    session = mixed()
+    runs = [
+        msgspec.structs.replace(
+            run, values=tuple(msgspec.structs.replace(v, counters=counted(500, cycles=2000)) for v in run.values)
+        )
+        if run.case == COST_CASE.name
+        else run
+        for run in session.runs
+    ]
+    return msgspec.structs.replace(session, runs=tuple(runs))
+
+
+def test_what_the_processor_counted_is_written_where_there_is_a_place_for_it():
+    session = with_counters()
+    rows = csv.DictReader(io.StringIO(exported(session, "csv")))
+    assert {row["value"] for row in rows if row["metric"] == "cycles"} == {"4.0"}
+    assert re.search(r"^BenchmarkCall\S+ \d+ \S+ sec/op 4\.0 cycles$", exported(session, "benchstat"), re.MULTILINE)
+    [first, *_] = json.loads(exported(session, "google-benchmark"))["benchmarks"]
+    assert first["cycles"] == 4
+    assert json.loads(exported(session, "bencher"))[COST_CASE.name]["cycles"]["value"] == 4
+    assert re.search(r'^steelyard_case_median_ratio\{.*metric="cycles"\} 4\.0$', exported(session, "openmetrics"), re.M)
 
 
 def test_hostile_names_come_back_from_csv_as_they_were():

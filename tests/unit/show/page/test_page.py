@@ -65,6 +65,17 @@ def test_both_modes_of_a_mixture_are_in_the_table(made):
     assert re.search(r"2\.\d+ µs / 8\d\.\d µs", row)
 
 
+def test_what_the_processor_counted_has_columns_where_it_did(made):
+    case = judge(a_full_session()).cases[0]
+    counter = replace(case.main, metric="instructions_per_cycle", unit="1", median=2.5)
+    judged = made.sessions[0]
+    found = replace(judged, findings=replace(judged.findings, cases=(replace(case, counters=(counter,)), case)))
+    [(_, _, contents)] = results.questions(found)
+    assert re.search(r">published</th><th [^>]*>IPC</th></tr>", contents)
+    assert re.findall(r">([^<]*)</td></tr>", contents) == ["2.50", ""]
+    assert "IPC" not in "".join(contents for _, _, contents in results.questions(judged))
+
+
 def test_a_question_has_its_curves_its_figures_and_what_one_operation_is(made):
     [(name, title, contents)] = [part for part in results.questions(made.sessions[0]) if part[1] == "switch"]
     assert (name, title) == ("a-switch", "switch")
