@@ -36,21 +36,6 @@ static coro::generator<std::uint64_t, counted_frames> count_up()
         co_yield i;
 }
 
-/* What is left of count_up() without its frame: the variable that lives in it. */
-struct state_machine {
-    std::uint64_t i = ~UINT64_C(0);
-
-    bool next()
-    {
-        i++;
-        return true;
-    }
-    [[nodiscard]] std::uint64_t value() const
-    {
-        return i;
-    }
-};
-
 extern "C" [[gnu::noinline]] std::uint64_t take_by_hand(std::uint64_t count)
 {
     state_machine from;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * take_values.hpp - the reader of a generator, for generator_opaque.cpp and generator_elided.cpp.
+ * take_values.hpp - the reader of a generator, for generator_opaque.cpp, generator_elided.cpp and pure.cpp.
  *
  * Each value is a switch in and one out, if there is a coroutine left to switch to. */
 #ifndef STEELYARD_SWITCH_TAKE_VALUES_HPP
@@ -18,6 +18,21 @@ template <class Generator> [[gnu::always_inline]] inline std::uint64_t sum_of(Ge
     }
     return sum;
 }
+
+/* What is left of a generator of 0, 1, 2 … without its frame: the variable that lives in it. */
+struct state_machine {
+    std::uint64_t i = ~UINT64_C(0);
+
+    bool next()
+    {
+        i++;
+        return true;
+    }
+    [[nodiscard]] std::uint64_t value() const
+    {
+        return i;
+    }
+};
 
 /* How many values were there if `sum` is that of the first, second … of `count`, and 0 if it is not. */
 inline std::uint64_t proven_by(std::uint64_t sum, std::uint64_t count, std::uint64_t first = 0)

@@ -6,7 +6,7 @@ Claims and figures may name probes that do not exist yet; those are passed over 
 
 import pytest
 
-from steelyard.judge import claims, published
+from steelyard.judge import claims, published, tables
 from steelyard.judge.claims import Figure, Flat, Growth
 from steelyard.measure import catalog, protocol
 from steelyard.records import CasePattern
@@ -58,3 +58,14 @@ def test_a_figure_stands_beside_what_its_probe_has(probes, item):
     if probe is not None:
         named(probe.descriptor, figure.case)
         assert metric_of(probe.descriptor, figure.metric).unit == figure.unit
+
+
+@pytest.mark.parametrize("item", tables.library(), ids=lambda item: item[1].title)
+def test_a_column_of_ours_names_cases_whole(probes, item):
+    _, table = item
+    for case in (case for column in table.column for case in tables.cases_of(table, column)):
+        probe = probes.get(CasePattern.parse(case).probe)
+        if probe is not None:
+            pattern = named(probe.descriptor, case)
+            assert {*pattern.parameters} == {parameter.name for parameter in probe.descriptor.parameters}, case
+            assert pattern.placement, f"{case} leaves the placement open: a session's case has one"

@@ -168,6 +168,14 @@ class Findings(Record, frozen=True, kw_only=True):
     tables: tuple[tables.StudyTable, ...] = ()
     prices: tuple[PriceList, ...] = ()
 
+    @property
+    def known_wrong(self) -> tuple[published.Published, ...]:
+        """The figures of others that stand in it and have a known error."""
+        beside = [item for case in self.cases for item in case.main.published]
+        of_tables = [entry.of for table in self.tables for column in table.columns for entry in column.entries if entry]
+        there = [*beside, *(of for of in of_tables if isinstance(of, published.Published))]
+        return tuple(dict.fromkeys(item for item in there if item.figure.error))
+
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None

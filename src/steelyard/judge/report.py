@@ -10,16 +10,19 @@ import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from steelyard.judge import error_rates
 from steelyard.judge.comparisons import Comparisons, compare_sessions
-from steelyard.judge.findings import CaseFinding, Figure, Findings, Mode, judge
+from steelyard.judge.findings import CaseFinding, Findings, Mode, judge
 from steelyard.judge.proving import ProofTable
+from steelyard.judge.published import Published
 from steelyard.judge.stats.comparison import CONFIDENCE
+from steelyard.judge.tables import Column, StudyTable
 from steelyard.judge.verdicts import ClaimFindings, judge_claims
 from steelyard.records import Better, Record, Scalar, Session
 
+_T = TypeVar("_T")
 Kind = Literal["cost", "rate", "count", "ratio"]
 Centre = Literal["median", "arithmetic mean", "harmonic mean", "geometric mean"]
 
@@ -102,10 +105,11 @@ class Setup(Record, frozen=True, kw_only=True):
 
 
 class Bound(Record, frozen=True, kw_only=True):
-    """A line that no figure of a plot can be better than, or below which the lab cannot see."""
+    """What no figure of a plot can be better than, or below which the lab cannot see; ``x``: there alone."""
 
     name: str
     value: float
+    x: int | None = None
 
 
 class Spot(Record, frozen=True, kw_only=True):
@@ -145,7 +149,7 @@ class Series(Record, frozen=True, kw_only=True):
 class Plot(Record, frozen=True, kw_only=True):
     """What one figure shows. ``x`` is the parameter along the axis, None where the axis has names.
 
-    ``bounds`` may be empty only with the reason in ``unbounded``.
+    ``bounds`` may be empty only with the reason in ``unbounded``. ``notes``: what is to be said of all of it.
     """
 
     id: str
@@ -159,6 +163,7 @@ class Plot(Record, frozen=True, kw_only=True):
     series: tuple[Series, ...]
     bounds: tuple[Bound, ...] = ()
     unbounded: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Judged(Record, frozen=True, kw_only=True):
@@ -172,6 +177,12 @@ class Judged(Record, frozen=True, kw_only=True):
     setup: Setup
     prices: tuple[Plot, ...]
     curves: tuple[Plot, ...]
+    studies: tuple[Plot, ...] = ()
+
+    @property
+    def plots(self) -> tuple[Plot, ...]:
+        """All that is drawn of the session."""
+        return (*self.prices, *self.curves, *self.studies)
 
 
 class Report(Record, frozen=True, kw_only=True):
@@ -213,6 +224,7 @@ def _judged(session: Session, letter: str) -> Judged:
         setup=_setup(session, findings),
         prices=_prices(findings, prefix),
         curves=_curves(session, findings, prefix),
+        studies=_studies(findings, prefix),
     )
 
 
@@ -282,16 +294,16 @@ def _spot(case: CaseFinding, label: str, x: int | None) -> Spot:
 
 
 def _ghosts(case: CaseFinding, x: int | None) -> tuple[Ghost, ...]:
-    return tuple(
-        Ghost(
-            x=x,
-            value=item.figure.value,
-            mechanism=item.figure.mechanism,
-            source=f"{item.source.id}, {item.source.year}",
-            error=item.figure.error,
-        )
-        for item in case.main.published
-        if item.figure.unit == case.main.unit
+    return tuple(_ghost(item, x) for item in case.main.published if item.figure.unit == case.main.unit)
+
+
+def _ghost(item: Published, x: int | None) -> Ghost:
+    return Ghost(
+        x=x,
+        value=item.figure.value,
+        mechanism=item.figure.mechanism,
+        source=f"{item.source.id}, {item.source.year}",
+        error=item.figure.error,
     )
 
 
@@ -355,10 +367,10 @@ def _row(probe: str, members: Sequence[CaseFinding]) -> Series:
     )
 
 
-def _grouped(cases: Iterable[CaseFinding], key: Callable[[CaseFinding], str]) -> list[tuple[str, list[CaseFinding]]]:
-    groups: dict[str, list[CaseFinding]] = defaultdict(list)
-    for case in cases:
-        groups[key(case)].append(case)
+def _grouped(members: Iterable[_T], key: Callable[[_T], str]) -> list[tuple[str, list[_T]]]:
+    groups: dict[str, list[_T]] = defaultdict(list)
+    for member in members:
+        groups[key(member)].append(member)
     return list(groups.items())
 
 
@@ -382,11 +394,7 @@ def _curves(session: Session, findings: Findings, prefix: str) -> tuple[Plot, ..
     plots: dict[tuple[str, str, str], list[_Line]] = defaultdict(list)
     for line in lines:
         plots[_subject(line.probe, lines), line.parameter, line.cases[0].main.metric].append(line)
-    parts = [
-        (subject, together)
-        for (subject, _, _), members in plots.items()
-        for together in (_apart(members) if len(members) > _MOST_LINES else [members])
-    ]
+    parts = [(subject, together) for (subject, _, _), members in plots.items() for together in _apart(members)]
     return tuple(
         _curve_plot(session, findings, subject, members, f"{prefix}curve-{number}")
         for number, (subject, members) in enumerate(parts)
@@ -408,11 +416,20 @@ def _lines(session: Session, findings: Findings) -> list[_Line]:
 
 
 def _apart(lines: Sequence[_Line]) -> list[list[_Line]]:
-    """Too many lines for one plot, by where their parties run."""
-    groups: dict[str, list[_Line]] = defaultdict(list)
-    for line in lines:
-        groups[line.where].append(line)
-    return list(groups.values())
+    """Too many lines for one plot in several: by where their parties run, else by the choice that has the fewest."""
+    if len(lines) <= _MOST_LINES:
+        return [list(lines)]
+    choices = [dict(word.split("=", 1) for word in line.held[:-1]) for line in lines]
+    shared = [key for key in choices[0] if all(key in held for held in choices)]
+    values = {key: {held[key] for held in choices} for key in shared}
+    split = min((key for key in shared if len(values[key]) > 1), key=lambda key: len(values[key]), default=None)
+    if len({line.where for line in lines}) > 1:
+        parts = _grouped(lines, lambda line: line.where)
+    elif split is not None:
+        parts = _grouped(lines, lambda line: next(word for word in line.held if word.startswith(f"{split}=")))
+    else:
+        return [list(lines)]
+    return [part for _, members in parts for part in _apart(members)]
 
 
 def _subject(probe: str, lines: Iterable[_Line]) -> str:
@@ -426,7 +443,7 @@ def _curve_plot(session: Session, findings: Findings, subject: str, lines: Seque
     first = lines[0].cases[0]
     parameter = lines[0].parameter
     described = session.header.probes[first.probe].descriptor.parameter(parameter)
-    bounds = _overheads(findings, [case for line in lines for case in line.cases])
+    bounds = _overheads(findings, lines)
     alike = [word for word in lines[0].held if all(word in line.held for line in lines)]
     return Plot(
         id=name,
@@ -457,8 +474,74 @@ def _series(line: _Line, subject: str, alike: Sequence[str]) -> Series:
     )
 
 
-def _overheads(findings: Findings, cases: Sequence[CaseFinding]) -> tuple[Bound, ...]:
-    """The overheads that were weighed with these cases: no cost can lie below its own."""
-    names = dict.fromkeys(case.main.net.baseline for case in cases if case.main.net)
-    figures: dict[str, Figure] = {case.case: case.main for case in findings.cases}
-    return tuple(Bound(name=f"overhead: {name}", value=figures[name].median) for name in names if name in figures)
+def _overheads(findings: Findings, lines: Sequence[_Line]) -> tuple[Bound, ...]:
+    """The overheads that were weighed with these lines: no cost can lie below its own."""
+    by_name = {case.case: case for case in findings.cases}
+    found: dict[str, Bound] = {}
+    for line in lines:
+        for case in line.cases:
+            overhead = by_name.get(case.main.net.baseline) if case.main.net else None
+            if overhead is not None:
+                found[overhead.case] = _overhead(overhead, line.parameter)
+    return tuple(found.values())
+
+
+def _overhead(case: CaseFinding, parameter: str) -> Bound:
+    """One that has the same parameter is as long as the line, under one name."""
+    if parameter not in case.parameters:
+        return Bound(name=f"overhead: {case.case}", value=case.main.median)
+    others = ",".join(f"{key}={value}" for key, value in case.parameters.items() if key != parameter)
+    name = f"overhead: {case.probe}{f'[{others}]' if others else ''}{case.where}"
+    return Bound(name=name, value=case.main.median, x=int(case.parameters[parameter]))
+
+
+# --- what studies have drawn ------------------------------------------------------------------------------------------
+
+
+def _studies(findings: Findings, prefix: str) -> tuple[Plot, ...]:
+    """The figures of studies, in their own shape with our curves beside theirs."""
+    by_name = {case.case: case for case in findings.cases}
+    drawn = [table for table in findings.tables if table.at]
+    plots = [_study(table, by_name, f"{prefix}study-{number}") for number, table in enumerate(drawn)]
+    return tuple(plot for plot in plots if plot is not None)
+
+
+def _study(table: StudyTable, by_name: dict[str, CaseFinding], name: str) -> Plot | None:
+    """None where too few points of every curve were measured to make one."""
+    ours = {column.head: _measured(table, column, by_name) for column in table.columns if column.era == "now"}
+    theirs = {column.head: _published(table, column) for column in table.columns if column.era == "then"}
+    if max(map(len, ours.values())) < _CURVE_POINTS:
+        return None
+    first = next(case for points in ours.values() for case, _ in points)
+    return Plot(
+        id=name,
+        title=f"{table.title} ({table.source.id}, {table.source.year})",
+        question="",
+        x=table.rows_are,
+        x_unit=table.at_unit,
+        y=first.main.doc,
+        unit=first.main.unit,
+        better=first.main.better,
+        series=tuple(
+            Series(
+                name=head,
+                group=table.title,
+                joined=True,
+                spots=tuple(_spot(case, _variant(case), x) for case, x in ours.get(head, [])),
+                ghosts=theirs.get(head, ()),
+            )
+            for head in dict.fromkeys([*theirs, *ours])
+        ),
+        notes=table.notes,
+        unbounded="it is drawn as the study has it, which subtracts no overhead",
+    )
+
+
+def _measured(table: StudyTable, column: Column, by_name: dict[str, CaseFinding]) -> list[tuple[CaseFinding, int]]:
+    points = zip(column.entries, table.at, strict=True)
+    return [(by_name[entry.of], x) for entry, x in points if entry is not None and isinstance(entry.of, str)]
+
+
+def _published(table: StudyTable, column: Column) -> tuple[Ghost, ...]:
+    points = zip(column.entries, table.at, strict=True)
+    return tuple(_ghost(entry.of, x) for entry, x in points if entry is not None and isinstance(entry.of, Published))

@@ -67,11 +67,11 @@ def _cases(report: Report) -> Iterator[tuple[Judged, CaseFinding]]:
 
 def _plots(report: Report) -> Iterator[Plot]:
     for judged in report.sessions:
-        yield from (*judged.prices, *judged.curves)
+        yield from judged.plots
 
 
 def _series(judged: Judged) -> Iterator[Series]:
-    for plot in (*judged.prices, *judged.curves):
+    for plot in judged.plots:
         yield from plot.series
 
 

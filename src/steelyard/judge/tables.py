@@ -3,6 +3,7 @@
 
 Columns of `then` and `simulated` name figures of library/published and library/simulated by their mechanism, those of
 `now` name cases; ``{row}`` stands for the row. What a simulation says is generated from it, see library/simulated.
+A study's curves are a table as well, whose rows stand somewhere on an axis: ``at`` says where, ``{at}`` stands for it.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class _Table(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rows: tuple[str, ...]
     column: tuple[_Column, ...]
     note: str | None = None
+    at: tuple[int, ...] = ()
+    at_unit: str = "1"
 
 
 class _File(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,11 +63,17 @@ class _File(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Entry(Record, frozen=True, kw_only=True):
-    """One cell. ``fitted``: a simulation was made to give it."""
+    """One cell. ``fitted``: a simulation was made to give it. ``of``: the published figure or the case behind it."""
 
     value: float
     unit: str
     fitted: bool = False
+    of: published.Published | str | None = None
+
+    @property
+    def error(self) -> str | None:
+        """What is known to be wrong with it, if somebody else published it."""
+        return self.of.figure.error if isinstance(self.of, published.Published) else None
 
 
 class Column(Record, frozen=True, kw_only=True):
@@ -76,7 +85,7 @@ class Column(Record, frozen=True, kw_only=True):
 
 
 class StudyTable(Record, frozen=True, kw_only=True):
-    """A table as a study has it, with our own columns beside its."""
+    """A table as a study has it, with our own columns beside its. ``at``: where its rows stand, if it drew curves."""
 
     title: str
     source: Source
@@ -84,55 +93,71 @@ class StudyTable(Record, frozen=True, kw_only=True):
     rows: tuple[str, ...]
     columns: tuple[Column, ...]
     notes: tuple[str, ...]
+    at: tuple[int, ...] = ()
+    at_unit: str = "1"
 
 
 def beside(measured: Mapping[str, tuple[float, str]]) -> tuple[StudyTable, ...]:
     """The tables of which at least one case was measured; ``measured`` holds figure and unit by the case's name."""
     found = (_filled(table, source, measured) for source, table in library())
-    return tuple(
-        table
-        for table in found
-        if any(entry is not None for column in table.columns if column.era == "now" for entry in column.entries)
-    )
+    return tuple(table for table in found if any(column.era == "now" for column in table.columns))
 
 
 def _filled(table: _Table, source: Source, measured: Mapping[str, tuple[float, str]]) -> StudyTable:
-    columns = tuple(
+    """The table without columns of ours of which nothing was measured."""
+    filled = (
         Column(
             head=column.head,
             era=column.era,
-            entries=tuple(_entry(column, row, number, measured) for number, row in enumerate(table.rows)),
+            entries=tuple(_entry(table, column, number, measured) for number in range(len(table.rows))),
         )
         for column in table.column
     )
+    columns = tuple(column for column in filled if column.era != "now" or any(column.entries))
     said = (_simulations()[1],) if any(column.era == "simulated" for column in columns) else ()
     notes = (*said, *((table.note,) if table.note else ()))
     return StudyTable(
-        title=table.title, source=source, rows_are=table.rows_are, rows=table.rows, columns=columns, notes=notes
+        title=table.title,
+        source=source,
+        rows_are=table.rows_are,
+        rows=table.rows,
+        columns=columns,
+        notes=notes,
+        at=table.at,
+        at_unit=table.at_unit,
     )
 
 
-def _entry(column: _Column, row: str, number: int, measured: Mapping[str, tuple[float, str]]) -> Entry | None:
+def _entry(table: _Table, column: _Column, number: int, measured: Mapping[str, tuple[float, str]]) -> Entry | None:
     if column.era == "now":
-        figure = measured.get(_case(column, row, number))
-        return None if figure is None else Entry(value=figure[0], unit=figure[1])
-    mechanism = (column.mechanism or "").replace("{row}", row)
+        case = _case(table, column, number)
+        figure = measured.get(case)
+        return None if figure is None else Entry(value=figure[0], unit=figure[1], of=case)
+    mechanism = (column.mechanism or "").replace("{row}", table.rows[number])
     if column.era == "simulated":
         simulated = _simulations()[0].get(mechanism)
         if simulated is None:
             return None
         return Entry(value=simulated.value, unit=simulated.unit, fitted=simulated.fitted)
     known = _published().get(mechanism)
-    return None if known is None else Entry(value=known.value, unit=known.unit)
+    return None if known is None else Entry(value=known.figure.value, unit=known.figure.unit, of=known)
 
 
-def _case(column: _Column, row: str, number: int) -> str:
-    return column.case.replace("{row}", row) if column.case else column.cases[number]
+def cases_of(table: _Table, column: _Column) -> tuple[str, ...]:
+    """The cases of a column of ours, in the order of the rows."""
+    return tuple(_case(table, column, number) for number in range(len(table.rows))) if column.era == "now" else ()
+
+
+def _case(table: _Table, column: _Column, number: int) -> str:
+    if column.case is None:
+        return column.cases[number]
+    case = column.case.replace("{row}", table.rows[number])
+    return case.replace("{at}", str(table.at[number])) if table.at else case
 
 
 @cache
-def _published() -> dict[str, published.PublishedFigure]:
-    return {item.figure.mechanism: item.figure for item in published.library()}
+def _published() -> dict[str, published.Published]:
+    return {item.figure.mechanism: item for item in published.library()}
 
 
 @cache
@@ -159,13 +184,13 @@ def library() -> tuple[tuple[Source, _Table], ...]:
 
 
 def _check(table: _Table, name: str) -> None:
+    if table.at and len(table.at) != len(table.rows):
+        raise InstallationError(f"{name}: {table.title!r} has {len(table.rows)} rows, and `at` places {len(table.at)}")
     for column in table.column:
         if column.cases and len(column.cases) != len(table.rows):
             raise InstallationError(f"{name}: {table.title!r} has {len(table.rows)} rows, column {column.head!r} not")
-        if column.era != "now":
-            if not any(_entry(column, row, number, {}) for number, row in enumerate(table.rows)):
-                raise InstallationError(f"{name}: column {column.head!r} of {table.title!r} has no figure in any row")
-            continue
-        for number, row in enumerate(table.rows):
-            if CasePattern.parse(_case(column, row, number)) is None:
-                raise InstallationError(f"{name}: {_case(column, row, number)!r} is no case")
+        if column.era != "now" and not any(_entry(table, column, number, {}) for number in range(len(table.rows))):
+            raise InstallationError(f"{name}: column {column.head!r} of {table.title!r} has no figure in any row")
+        for case in cases_of(table, column):
+            if CasePattern.parse(case) is None:
+                raise InstallationError(f"{name}: {case!r} is no case")

@@ -394,15 +394,28 @@ def curves(plot: Plot, theme: Theme = PAGE) -> Row:
     low, value = alt.Y("low:Q", scale=scale, axis=axis), alt.Y("value:Q", scale=scale, axis=axis)
 
     drawing = _Drawing(theme)
+    bounds = [
+        {
+            "name": bound.name,
+            "x": bound.x,
+            "value": bound.value,
+            "tip": f"{bound.name}\n{format_quantity(bound.value, plot.unit)}",
+        }
+        for bound in plot.bounds
+        if bound.value > 0
+    ]
     drawing.add(
         "bounds",
-        [
-            {"value": bound.value, "tip": f"{bound.name}\n{format_quantity(bound.value, plot.unit)}"}
-            for bound in plot.bounds
-            if bound.value > 0
-        ],
+        [bound for bound in bounds if bound["x"] is None],
         lambda chart: chart.mark_rule(strokeDash=[1, 4], strokeWidth=1.4, color=theme.soft).encode(
             y=value, tooltip="tip:N"
+        ),
+    )
+    drawing.add(
+        "floors",
+        [bound for bound in bounds if bound["x"] is not None],
+        lambda chart: chart.mark_line(strokeDash=[1, 4], strokeWidth=1.4, color=theme.soft).encode(
+            x=x, y=value, detail="name:N"
         ),
     )
     drawing.add(
@@ -589,7 +602,7 @@ def files(report: Report) -> dict[str, Row]:
     found: dict[str, Row] = {}
     for judged in report.sessions:
         found |= {plot.id: prices(plot, FILE) for plot in judged.prices}
-        found |= {plot.id: curves(plot, FILE) for plot in judged.curves}
+        found |= {plot.id: curves(plot, FILE) for plot in (*judged.curves, *judged.studies)}
     for number, compared in enumerate(report.comparisons):
         cases = sorted(compared.cases, key=lambda case: (-case.ratio, case.case))
         if cases:

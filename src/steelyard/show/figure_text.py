@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from steelyard.judge.findings import Cell, Figure
+from steelyard.judge.tables import Entry
 from steelyard.units import format_interval, format_quantity
 
 #: Names that are known by a shorter one.
@@ -56,3 +57,10 @@ def cell(of: Cell | None, unit: str, separator: str) -> str:
         return ""
     ours = format_quantity(of.median, unit)
     return ours if of.published is None else f"{ours}{separator}({format_quantity(of.published, unit)})"
+
+
+def entry(of: Entry | None) -> str:
+    """An entry of a study's table: ``*`` marks what a simulation was fitted to, ``!`` what is known to be wrong."""
+    if of is None:
+        return "–"
+    return format_quantity(of.value, of.unit) + ("*" if of.fitted else "") + ("!" if of.error else "")

@@ -111,7 +111,7 @@ def _session_parts(judged: Judged) -> list[_Part]:
         _Part(
             f"{prefix}claims",
             "What others say",
-            joined([claims.claims(judged.claims), studies.studies(judged.findings.tables)]),
+            joined([claims.claims(judged.claims), studies.studies(judged.findings.tables, judged.studies)]),
         ),
         _Part(f"{prefix}doubts", "Doubts", doubts.doubts(judged.findings)),
     ]

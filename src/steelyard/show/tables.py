@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of studies, in their shape: the columns of then, simulated and now side by side, doubts below."""
+"""The tables of studies, in their shape: the columns of then, simulated and now side by side, doubts below.
+
+Below the columns of a table that the study drew as curves stand those, on one scale.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.judge.tables import Column, Entry, StudyTable
-from steelyard.units import format_quantity
+from steelyard.judge.tables import Column, StudyTable
+from steelyard.show import figure_text, steps
 
 _GAP = 2
-_FITTED = "*"
+_CURVE = "log scale"
 
 
 def show(tables: Sequence[StudyTable], console: Console) -> None:
@@ -31,7 +34,7 @@ def show(tables: Sequence[StudyTable], console: Console) -> None:
 def _show(table: StudyTable, console: Console) -> None:
     """Columns wrap into several grids where the terminal is narrow, with the rows' names before each."""
     console.print(Text(f"{table.title} ({table.source.id}, {table.source.year})", style="bold"))
-    first = max(len(table.rows_are), *(len(row) for row in table.rows))
+    first = max(len(table.rows_are), len(_CURVE) if table.at else 0, *(len(row) for row in table.rows))
     left = list(table.columns)
     while left:
         shown = [left.pop(0)]
@@ -47,7 +50,8 @@ def _head(column: Column) -> str:
 
 
 def _width(column: Column) -> int:
-    return max(*map(len, _head(column).split("\n")), *(len(_cell(entry)) for entry in column.entries))
+    cells = [*_head(column).split("\n"), *map(figure_text.entry, column.entries)]
+    return max(len(column.entries), *map(len, cells))
 
 
 def _grid(table: StudyTable, columns: list[Column]) -> Table:
@@ -56,11 +60,9 @@ def _grid(table: StudyTable, columns: list[Column]) -> Table:
     for column in columns:
         grid.add_column(_head(column), justify="right", no_wrap=True)
     for number, row in enumerate(table.rows):
-        grid.add_row(row, *(Text(_cell(column.entries[number])) for column in columns))
+        grid.add_row(row, *(Text(figure_text.entry(column.entries[number])) for column in columns))
+    if table.at:
+        scale = [entry.value for column in table.columns for entry in column.entries if entry is not None]
+        curves = ([entry.value if entry else None for entry in column.entries] for column in columns)
+        grid.add_row(_CURVE, *(Text(steps.of(curve, scale)) for curve in curves))
     return grid
-
-
-def _cell(entry: Entry | None) -> str:
-    if entry is None:
-        return "–"
-    return format_quantity(entry.value, entry.unit) + (_FITTED if entry.fitted else "")

@@ -14,12 +14,11 @@ from rich.text import Text
 
 from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Matrix, PriceList
 from steelyard.records import Descriptor, Disturbance, Machine, Skip
-from steelyard.show import figure_text, tables
+from steelyard.show import figure_text, steps, tables
 from steelyard.units import format_duration, format_quantity
 
 _BAR_WIDTH = 40
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_STEPS = "▁▂▃▄▅▆▇█"
 
 #: With more of them nobody reads on: cases then have one line each, and so have curves.
 _MANY_CASES = 60
@@ -205,27 +204,21 @@ def _short_curves(curves: Sequence[Curve], console: Console) -> None:
 
     The scale is logarithmic and covers a factor of two at least, so that noise does not look like growth.
     """
-    for (metric, parameter), members in groupby(curves, key=lambda curve: (curve.metric, curve.parameter)):
-        group = list(members)
+    groups: dict[tuple[str, str, str], list[Curve]] = {}
+    for curve in curves:
+        groups.setdefault((curve.probe.split("/")[0], curve.metric, curve.parameter), []).append(curve)
+    for (_, metric, parameter), members in groups.items():
         title = f"{metric} by {parameter}, first and last point (each curve on a log scale of its own)"
         console.print(Text(title, style="bold"))
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, _GAP, 0, 0))
         for justify in ("left", "left", "right", "left", "right"):
             table.add_column(justify=justify, no_wrap=True)
-        for curve in group:
+        for curve in members:
             first, last = (format_quantity(curve.points[end].median, curve.unit) for end in (0, -1))
-            table.add_row(curve.probe.split("/")[1], curve.fixed, first, _steps(curve), last)
+            medians = [point.median for point in curve.points]
+            table.add_row(curve.probe.split("/")[1], curve.fixed, first, steps.of(medians, medians), last)
         console.print(table)
         console.print()
-
-
-def _steps(curve: Curve) -> str:
-    medians = [point.median for point in curve.points]
-    if min(medians) <= 0:
-        return ""
-    span = max(math.log(max(medians) / min(medians)), math.log(2))
-    heights = (math.log(median / min(medians)) / span for median in medians)
-    return "".join(_STEPS[round(height * (len(_STEPS) - 1))] for height in heights)
 
 
 _SWITCHES_SAID = "per operation, switches: by the kernel; switched: proven by the probe, if operations need not be one"
@@ -312,9 +305,7 @@ def _doubts(findings: Findings, console: Console) -> None:
     show_disturbances(findings.disturbances, console)
     errors = (
         (f"{item.figure.error} [{item.source.id}, {item.source.year}]", item.figure.mechanism)
-        for case in findings.cases
-        for item in case.main.published
-        if item.figure.error
+        for item in findings.known_wrong
     )
     _list(console, "known errors of published figures (marked !)", _said_once(errors))
 

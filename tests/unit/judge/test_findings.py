@@ -268,6 +268,15 @@ def priced(*names: str, **costs: float) -> PriceList:
     return prices
 
 
+def test_what_is_known_to_be_wrong_is_gathered_from_beside_the_cases_and_from_the_tables_of_studies():
+    findings = judge(weighed({"depth/fiber[depth=2]@same": steady(1e-8)}))
+    wrong = [item.figure.mechanism for item in findings.known_wrong]
+    assert "stackful: recursion of 2 levels" in wrong
+    assert "stackful: recursion of 2048 levels" in wrong, "of the table, whose other points were not measured"
+    assert "stackless: recursion of 2 levels" not in wrong
+    assert len(wrong) == len(set(wrong))
+
+
 def test_a_question_with_three_ways_has_a_price_list_with_the_cheapest_first():
     prices = priced(b=2e-6, c=3e-6, a=1e-6)
     assert (prices.question, prices.unit) == ("switch", "s")

@@ -3,6 +3,10 @@ import pytest
 
 from steelyard.judge.report import report
 from tests.reporting import BIMODAL, PUBLISHED, WAYS, a_full_session, a_report, full_costs, the_golden_session
+from tests.unit.judge.sessions import steady, weighed
+
+#: Of one level.
+OVERHEAD = {"fiber": 3e-9, "call": 2e-9}
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +51,49 @@ def test_an_overhead_that_was_weighed_bounds_its_curve(judged):
     assert [bound.name for bound in found.bounds] == ["overhead: call/loop@same"]
     assert found.unbounded is None
     assert plot(judged, "lock/counter_* by contexts, kind=process @free").unbounded
+
+
+def test_an_overhead_that_has_the_same_parameter_is_a_line():
+    costs = {f"depth/{way}[depth={n}]@same": steady(n * cost) for way, cost in OVERHEAD.items() for n in (2, 8, 64)}
+    baselines = {f"depth/fiber[depth={n}]@same": f"depth/call[depth={n}]@same" for n in (2, 8, 64)}
+    [judged] = report([weighed(costs, baselines=baselines)]).sessions
+    bounds = plot(judged, "depth/fiber by depth, @same").bounds
+    assert [bound.name for bound in bounds] == ["overhead: depth/call@same"] * 3
+    assert [bound.x for bound in bounds] == [2, 8, 64]
+    assert [bound.value for bound in bounds] == pytest.approx([4e-9, 16e-9, 128e-9], rel=0.05)
+
+
+def test_too_many_lines_are_drawn_apart_by_the_choice_that_has_the_fewest():
+    ways, caches = ("pread", "threads", "callback", "lazy", "fiber", "hybrid"), ("cached", "direct")
+    costs = {
+        f"file/one[way={way},size={size},cache={cache}]@same": steady(size * 1e-9)
+        for way in ways
+        for size in (8192, 16384, 32768)
+        for cache in caches
+    }
+    [judged] = report([weighed(costs)]).sessions
+    for cache in caches:
+        found = plot(judged, f"file/one by size, cache={cache} @same")
+        assert [series.name for series in found.series] == [f"way={way}" for way in ways]
+
+
+def test_a_study_s_own_figure_has_its_curves_and_ours_under_one_name():
+    costs = {f"depth/{way}[depth={2**n}]@same": steady(2**n * 1e-9) for way in OVERHEAD for n in range(1, 12)}
+    [judged] = report([weighed(costs)]).sessions
+    [study] = judged.studies
+    assert study.title == "A recursion of so many levels (alibaba/async_simple, 2022)"
+    series = {one.name: one for one in study.series}
+    assert list(series) == ["stackless", "noexcept", "static frames", "stackful", "a plain call"]
+    assert [spot.x for spot in series["stackful"].spots] == [ghost.x for ghost in series["stackful"].ghosts]
+    assert not series["stackless"].spots
+    assert not series["a plain call"].ghosts
+    assert study.notes
+
+
+def test_a_study_s_figure_of_which_two_points_were_measured_is_a_table_alone():
+    [judged] = report([weighed({f"depth/fiber[depth={n}]@same": steady(n * 1e-9) for n in (2, 4)})]).sessions
+    assert judged.studies == ()
+    assert judged.findings.tables
 
 
 def test_a_mixture_comes_with_both_its_modes(judged):

@@ -62,6 +62,17 @@ def test_the_first_table_has_creation_and_its_ways_to_switch():
     assert any("fitted" in note for note in table.notes)
 
 
+def test_what_a_study_drew_as_curves_says_where_its_rows_stand():
+    cases = {f"depth/fiber[depth={n}]@same": steady(n * 1e-9) for n in (2, 1024)}
+    [table] = judge(weighed(cases)).tables
+    assert table.at == tuple(map(int, table.rows))
+    [now] = [column for column in table.columns if (column.era, column.head) == ("now", "stackful")]
+    assert [entry.of for entry in now.entries if entry] == list(cases)
+    [then] = [column for column in table.columns if (column.era, column.head) == ("then", "stackful")]
+    assert {entry.value for entry in then.entries} == {1.2e-6}
+    assert all(entry.error.startswith("no depth at all") for entry in then.entries)
+
+
 def test_every_table_of_the_library_can_be_filled():
     assert len(tables.library()) >= 3
 
@@ -75,9 +86,10 @@ def test_every_table_of_the_library_can_be_filled():
         (GOOD.replace("Linux 2.0.30,", "Linux 9,"), "no figure"),
         (GOOD.replace('case = "switch/yield[contexts={row},kind=process]@same"', 'cases = ["a/b@same"]'), "2 rows"),
         (GOOD.replace('era = "then"', 'era = "now"'), "names a case"),
+        (GOOD.replace('rows = ["2", "4"]', 'rows = ["2", "4"]\nat = [2]'), "places 1"),
         ("no TOML", "line 1"),
     ],
-    ids=["unknown field", "no source", "no case", "no figure", "too few cases", "wrong era", "no TOML"],
+    ids=["unknown field", "no source", "no case", "no figure", "too few cases", "wrong era", "places", "no TOML"],
 )
 def test_a_mistake_is_named_with_its_file(folder, text, named):
     tables._simulations.cache_clear()

@@ -3,8 +3,10 @@ import json
 import struct
 import xml.etree.ElementTree as ET
 
+import msgspec
 import pytest
 
+from steelyard.judge.report import Bound
 from steelyard.show import charts
 from tests.reporting import BIMODAL, MARKUP, a_full_session, a_report, hostile
 
@@ -54,6 +56,16 @@ def test_a_curve_has_its_intervals_its_overhead_and_a_line_for_what_may_be_joine
     assert all(row["low"] <= row["high"] for row in drawn["intervals"])
     [bound] = drawn["bounds"]
     assert bound["tip"].startswith("overhead: call/loop@same")
+
+
+def test_an_overhead_that_grows_is_a_line_and_not_one_across_for_each_point(report):
+    plot = curve(report, "switch/yield")
+    bounds = tuple(Bound(name="overhead: call", value=x * 1e-9, x=x) for x in (1, 16, 128))
+    spec = charts.curves(msgspec.structs.replace(plot, bounds=bounds))
+    assert "bounds" not in spec["datasets"]
+    assert [row["x"] for row in spec["datasets"]["floors"]] == [1, 16, 128]
+    [layer] = [layer for layer in spec["layer"] if layer["data"]["name"] == "floors"]
+    assert layer["mark"]["type"] == "line"
 
 
 def test_a_published_figure_is_a_ghost_that_says_where_it_is_from_and_what_is_wrong_with_it(report):

@@ -45,7 +45,7 @@ def _source(members: list[ClaimFinding]) -> Markup:
     return joined(
         [
             tag("h3", f"{source.title}, {source.year}"),
-            tag("p", f"On {source.machine}.", class_="soft"),
+            tag("p", f"Machine: {source.machine}.", class_="soft"),
             *(_claim(one) for one in decided),
             *([fold(f"{len(undecided)} undecided", *(_claim(one) for one in undecided))] if undecided else []),
             *(

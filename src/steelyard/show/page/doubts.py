@@ -21,9 +21,7 @@ def doubts(findings: Findings) -> Markup:
             by_caveat.setdefault(caveat, []).append(case.case)
     errors = dict.fromkeys(
         f"{item.figure.mechanism}: {item.figure.error} [{item.source.id}, {item.source.year}]"
-        for case in findings.cases
-        for item in case.main.published
-        if item.figure.error
+        for item in findings.known_wrong
     )
     return joined(
         [

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from steelyard.judge.comparisons import Compared
-from steelyard.judge.report import Plot, Series
+from steelyard.judge.report import Bound, Plot, Series
 from steelyard.show import charts
 from steelyard.show.comparison import interval, percent, verdict
 from steelyard.show.page.markup import Markup, data, fold, joined, table, tag
@@ -132,7 +132,7 @@ def curves(plot: Plot) -> Markup:
         for number, spot in enumerate(series.spots)
     ]
     low, high = _ends(plot)
-    bounds = [f" Dotted: {bound.name}, {format_quantity(bound.value, plot.unit)}." for bound in plot.bounds]
+    bounds = dict.fromkeys(f" Dotted: {_bound(bound, plot.unit)}." for bound in plot.bounds)
     ghosts = " Crosses on thin dashes are published figures." if any(series.ghosts for series in plot.series) else ""
     modes = any(spot.modes for series in plot.series for spot in series.spots)
     return _figure(
@@ -144,12 +144,17 @@ def curves(plot: Plot) -> Markup:
             ghosts,
             " Hollow pairs are the two modes of a case that has two." if modes else "",
             *bounds,
+            *(f" {note}" for note in plot.notes),
         ],
         spec,
         [*buttons, _SCALE],
         f"{plot.title}: {len(plot.series)} curves between {low} and {high}. The table below has every point.",
         fold(f"All {len(rows)} points as a table", table(_HEAD, rows, caption=plot.title)),
     )
+
+
+def _bound(bound: Bound, unit: str) -> str:
+    return bound.name if bound.x is not None else f"{bound.name}, {format_quantity(bound.value, unit)}"
 
 
 def _sentence(words: str) -> str:

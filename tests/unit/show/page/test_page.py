@@ -119,13 +119,13 @@ def test_a_table_of_a_study_keeps_its_shape_with_our_column_beside_it():
     study = StudyTable(
         title="Costs", source=source, rows_are="tasks", rows=("one", "two"), columns=columns, notes=("a note",)
     )
-    page = studies.studies((study,))
+    page = studies.studies((study,), ())
     assert "then: Linux 2.0" in page
     assert '<th scope="row">one</th><td class="n">2.00 µs</td><td class="n">100 ns*</td>' in page
     assert '<th scope="row">two</th><td class="n">–</td>' in page
     assert "A &lt;study&gt;, 1999" in page
     assert "a note" in page
-    assert studies.studies(()) == ""
+    assert studies.studies((), ()) == ""
 
 
 def test_controls_caveats_failures_skips_and_disturbances_are_all_there():
