@@ -9,7 +9,6 @@ Limits: no network, no connections, no parsing. Files are read, where a server w
 Source: PEP 3333.
 """
 
-import io
 import os
 import shutil
 import sys
@@ -20,8 +19,7 @@ _SUPPORT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "suppo
 sys.path[0] = os.path.join(_SUPPORT, "request")
 sys.path.insert(1, os.path.join(_SUPPORT, "python"))
 
-from wsgiref.util import FileWrapper  # noqa: E402 - only now: a probe beside this one has that name
-
+import calling  # noqa: E402
 import workloads  # noqa: E402
 from generators import BROWSER_HEADERS  # noqa: E402
 from probe import Choice, Integer, Metric, Probe, main  # noqa: E402
@@ -47,52 +45,15 @@ class InProcess(Probe):
         self.folder = tempfile.mkdtemp(prefix="request-")
         self.workload = workloads.make(self.given["application"], self.folder)
         self.application = self.workload.load()
-        headers = (("Host", "127.0.0.1:8000"), *BROWSER_HEADERS)[: self.given["headers"]]
-        self.environ = {
-            "REQUEST_METHOD": "GET",
-            "SCRIPT_NAME": "",
-            "PATH_INFO": self.workload.path.partition("?")[0],
-            "QUERY_STRING": self.workload.path.partition("?")[2],
-            "SERVER_NAME": "127.0.0.1",
-            "SERVER_PORT": "8000",
-            "SERVER_PROTOCOL": "HTTP/1.1",
-            "REMOTE_ADDR": "127.0.0.1",
-            "wsgi.version": (1, 0),
-            "wsgi.url_scheme": "http",
-            "wsgi.errors": sys.stderr,
-            "wsgi.multithread": False,
-            "wsgi.multiprocess": False,
-            "wsgi.run_once": False,
-            "wsgi.file_wrapper": FileWrapper,
-            **{f"HTTP_{name.upper().replace('-', '_')}": text for name, text in headers},
-        }
-
-    def call(self):
-        """One call, as a server makes it; returns status and body."""
-        said = []
-
-        def start_response(status, headers, exc_info=None):  # noqa: ARG001 - PEP 3333
-            said[:] = [status]
-            return written.append
-
-        written = []
-        environ = self.environ.copy()
-        environ["wsgi.input"] = io.BytesIO()
-        answer = self.application(environ, start_response)
-        try:
-            written.extend(answer)
-        finally:
-            close = getattr(answer, "close", None)
-            if close is not None:
-                close()
-        return said[0], b"".join(written)
+        self.environ = calling.environ_for(self.workload.path, BROWSER_HEADERS[: self.given["headers"] - 1])
 
     def batch(self, operations, value):
-        right, body, call = 0, self.workload.body, self.call
+        right, body, call = 0, self.workload.body, calling.call
+        application, environ = self.application, self.environ
         value.start()
         for _ in repeat(None, operations):
-            status, given = call()
-            right += status[:3] == "200" and (body is None or given == body)
+            answered = call(application, environ)
+            right += answered.status[:3] == "200" and (body is None or answered.body == body)
         value.stop()
         value.counts["checked"] = right
 

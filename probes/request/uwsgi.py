@@ -15,7 +15,7 @@ sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "su
 
 import signal  # noqa: E402
 
-from server import HOST, Server, main  # noqa: E402
+from server import HOST, Server, backlog, main  # noqa: E402
 
 
 class Uwsgi(Server):
@@ -29,7 +29,7 @@ class Uwsgi(Server):
         return [
             *(sys.executable, "-c", "import sys, pyuwsgi; pyuwsgi.run(sys.argv[1:])"),
             *("--http-socket", f"{HOST}:{self.port}", "--add-header", "Connection: close", "--master"),
-            *("--processes", str(self.workers), *threads, "--disable-logging", "--need-app", "--listen", "100"),
+            *("--processes", str(self.workers), *threads, "--disable-logging", "--need-app", "--listen", backlog()),
             *(("--static-map", f"/static={self.files}") if self.files else ("--wsgi", self.application)),
         ]
 

@@ -29,14 +29,18 @@ from typing import Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(1, os.path.join(_HERE, "..", "python"))
 
+import conformance  # noqa: E402
 import workloads  # noqa: E402
 from generators import BROWSER_HEADERS, GENERATORS, SHORTEST_S, Demand, GeneratorError, Load, Wrk, installed  # noqa: E402
 from probe import Choice, Integer, Metric, Probe, Value, fail, main, skip  # noqa: E402
 from processes import Held, Used, children, held, open_connections, used  # noqa: E402
 
-__all__ = ["HOST", "Server", "main"]
+__all__ = ["HOST", "Server", "backlog", "main"]
 
 HOST = "127.0.0.1"
+#: Where to look for servers that the environment of this interpreter lacks.
+_BORROW = os.environ.get("STEELYARD_REQUEST_BORROW")
+sys.path += filter(None, [_BORROW])
 #: How long a server may take to answer its first request.
 _READY_S = 15.0
 #: How long it may take to end after it was asked to.
@@ -49,6 +53,8 @@ _LONGEST_S = 2.5
 _LONGEST_VALUE_S = 20.0
 #: The generator is the limit from this share of its CPU on, unless the server has as little left.
 _BUSY = 0.95
+#: Bytes by which the heads of two answers may differ: some say that they keep or close the connection, some do not.
+_OF_A_HEAD = 100
 #: How often each connection is to be answered in a value at least, on average.
 _TURNS = 4
 #: Shortest time under load in which every body is compared, untimed.
@@ -195,6 +201,8 @@ class Server(Probe):
         self.place(1)  # from here on with the generator, away from the server
         if self.workers > 1 or self.threads > 1:
             self.caveat("several workers or threads share the server's one CPU")
+        if self.workload.body is None:
+            self.caveat("its body changes from request to request, so that only statuses are checked")
         if self.placement == "same":
             self.caveat("server and generator share one CPU, as the machine has no other")
         self._start()
@@ -224,6 +232,9 @@ class Server(Probe):
     def teardown(self) -> None:
         self._check_connections()
         self._compare_bodies()
+        if self.workload.own_folder:
+            for complaint in conformance.wrong_with(self.port, self.workload.path, self.workload.data):
+                self.caveat(f"errors: {self.title} {complaint}")
         self._end()
         self._judge_generator()
 
@@ -264,12 +275,15 @@ class Server(Probe):
             *(_LAUNCH, "--run-id", f"{os.path.basename(self.folder)}", "--parent", str(os.getpid())),
             *(() if cpu is None else ("--cpus", str(cpu))),
             *("--deadline-ms", str(round(signal.getitimer(signal.ITIMER_REAL)[0] * 1000))),
-            *("--scratch", self.folder, "--report", str(write_end), "--", *self.command()),
+            *("--scratch", self.folder, "--report", str(write_end), "--"),
+            # The user's application may look for its files in the folder where it was written.
+            *(("/usr/bin/env", f"--chdir={self.workload.own_folder}") if self.workload.own_folder else ()),
+            *self.command(),
         ]
         environment = {**os.environ, **self.workload.environment, **self.environment()}
-        environment["PYTHONPATH"] = os.pathsep.join(
-            folder for folder in (*self.workload.import_folders, os.environ.get("PYTHONPATH", "")) if folder
-        )
+        borrowing = (os.path.join(_HERE, "borrowed"),) if _BORROW else ()
+        folders = (*borrowing, *self.workload.import_folders, os.environ.get("PYTHONPATH", ""))
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
         self._started_ns = time.monotonic_ns()
         self.launcher = subprocess.Popen(
             command,
@@ -356,13 +370,17 @@ class Server(Probe):
             words = ", ".join(f"{count} with a wrong {kind}" for kind, count in wrong.items())
             fail(f"{self.title} answers wrongly under load: {words}, of {load.answered}")
         if load.received is not None and self._size and not self._right_bytes(load):
-            fail(f"{self.title}: {load.received} bytes came for {load.answered} answers of {self._size} bytes")
+            fail(
+                f"{self.title} answers wrongly under load: {load.received} bytes came for {load.answered} answers of "
+                f"{self._size} bytes"
+            )
         return load
 
     def _right_bytes(self, load: Load) -> bool:
-        """Whether what came is what so many answers are, but for those that were under way at the end."""
-        beyond = (load.received or 0) - load.answered * (self._size or 0)
-        return 0 <= beyond <= (self.given["connections"] + sum(load.broken.values())) * (self._size or 0)
+        """Whether what came is what so many answers are, and those that were under way at the end."""
+        size, received = self._size or 0, load.received or 0
+        most = load.answered + self.given["connections"] + sum(load.broken.values())
+        return load.answered * (size - _OF_A_HEAD) <= received <= most * (size + _OF_A_HEAD)
 
     def _check_processes(self, after: Used) -> None:
         lost = self._first_tree.alive - after.alive
@@ -457,6 +475,15 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return probe.getsockname()[1]
+
+
+def backlog() -> str:
+    """The longest queue of connections that the kernel gives a server, at most 1024: some refuse to start with more."""
+    try:
+        with open("/proc/sys/net/core/somaxconn") as file:
+            return str(min(1024, int(file.read())))
+    except OSError:
+        return "128"
 
 
 def ask(connection: socket.socket, path: str, headers: Sequence[Tuple[str, str]]) -> Answer:

@@ -4,34 +4,68 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import random
+import shutil
+import subprocess
 import sys
 from typing import Callable, Dict, Iterable, NamedTuple, Optional, Tuple
 
-APPLICATIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "applications")
+import calling
+from probe import fail, skip
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+APPLICATIONS = os.path.join(_HERE, "applications")
 STATIC_SIZES = {"static_1k": 1 << 10, "static_16k": 16 << 10, "static_1m": 1 << 20}
 #: Where a server and its client can be put: on two CPUs, or together where there is but one.
 PLACEMENTS = ("cross",) if len(os.sched_getaffinity(0)) > 1 else ("same",)
 NAMES = ("hello", "page", "search", *STATIC_SIZES, "own")
 
 
+class MissingError(Exception):
+    """What an application needs is not here, with the reason."""
+
+
+class WrongError(Exception):
+    """The application itself is at fault, with the reason."""
+
+
 class Workload(NamedTuple):
     """An application with its data made, and how to tell that an answer is right."""
 
+    name: str
     application: str  #: module:callable
     path: str
     body: Optional[bytes]  #: None where it differs from request to request
-    environment: Dict[str, str]
-    import_folders: Tuple[str, ...]
-    files: Optional[str]  #: the folder of static files, if it is about files
+    data: str  #: the folder of its data
+    files: Optional[str] = None  #: the folder of static files, if it is about files
+    own_folder: Optional[str] = None  #: the folder of the user's application
+
+    @property
+    def environment(self) -> Dict[str, str]:
+        """What its process needs in its environment."""
+        return {"STEELYARD_REQUEST_DATA": self.data, "STEELYARD_REQUEST_APPLICATION": self.application}
+
+    @property
+    def import_folders(self) -> Tuple[str, ...]:
+        """Where its modules are."""
+        return (os.path.join(_HERE, "own"),) if self.own_folder else (APPLICATIONS,)
 
     def load(self) -> Callable[..., Iterable[bytes]]:
         """The application itself, imported into this process."""
-        sys.path[:0] = [folder for folder in self.import_folders if folder not in sys.path]
         os.environ.update(self.environment)
-        module, _, name = self.application.partition(":")
-        return getattr(importlib.import_module(module), name)
+        if not self.own_folder:
+            sys.path.insert(0, APPLICATIONS)
+            return calling.load(self.application)
+        os.chdir(self.own_folder)
+        sys.path.insert(0, self.own_folder)
+        # A user's module may have the name of one of ours, which are all imported by now.
+        support = os.path.dirname(_HERE)
+        for name, module in list(sys.modules.items()):
+            if os.path.abspath(getattr(module, "__file__", None) or "/").startswith(support + os.sep):
+                del sys.modules[name]
+        return calling.load(os.environ["STEELYARD_WSGI_APPLICATION"])
 
     def complaint(self, status: int, body: bytes) -> Optional[str]:
         """What is wrong with an answer; None if nothing is."""
@@ -45,25 +79,64 @@ class Workload(NamedTuple):
 
 
 def make(name: str, folder: str) -> Workload:
-    """Make an application's data in a folder of its own."""
+    """Make an application's data in a folder that is there; ends the probe, and leaves none, if that can't be done."""
+    try:
+        return _make(name, folder)
+    except (MissingError, WrongError) as error:
+        shutil.rmtree(folder)
+        (skip if isinstance(error, MissingError) else fail)(str(error))
+
+
+def _make(name: str, folder: str) -> Workload:
     data = os.path.join(folder, "data")
     os.mkdir(data)
-    environment = {"STEELYARD_REQUEST_DATA": data}
+    if name == "own":
+        return _own(data)
     if name in STATIC_SIZES:
-        module, path, body = "static", f"/static/{name}.bin", static_body(STATIC_SIZES[name])
-        os.mkdir(os.path.join(data, "static"))
-        with open(os.path.join(data, "static", f"{name}.bin"), "wb") as file:
-            file.write(body)
-    else:
-        module, path = name, "/"
-        sys.path.append(APPLICATIONS)
+        return _static(name, data)
+    sys.path.append(APPLICATIONS)
+    try:
         application = importlib.import_module(name)
-        os.environ.update(environment)
-        application.prepare(data)
-        body = application.expected()
-    environment["STEELYARD_REQUEST_APPLICATION"] = f"{module}:application"
-    files = os.path.join(data, "static") if name in STATIC_SIZES else None
-    return Workload(f"{module}:application", path, body, environment, (APPLICATIONS,), files)
+    except ModuleNotFoundError as error:
+        raise MissingError(f"application={name} needs the module {error.name}: pip install {error.name}") from error
+    os.environ["STEELYARD_REQUEST_DATA"] = data
+    application.prepare(data)
+    return Workload(name=name, application=f"{name}:application", path="/", body=application.expected(), data=data)
+
+
+def _static(name: str, data: str) -> Workload:
+    body = static_body(STATIC_SIZES[name])
+    files = os.path.join(data, "static")
+    os.mkdir(files)
+    with open(os.path.join(files, f"{name}.bin"), "wb") as file:
+        file.write(body)
+    path = f"/static/{name}.bin"
+    return Workload(name=name, application="static:application", path=path, body=body, data=data, files=files)
+
+
+def _own(data: str) -> Workload:
+    """The application that the environment names, and what it answers when nobody stands before it."""
+    name, folder = os.environ.get("STEELYARD_WSGI_APPLICATION"), os.environ.get("STEELYARD_WSGI_FOLDER")
+    if not (name and folder):
+        raise MissingError("application=own is the one that `steelyard wsgi MODULE:CALLABLE` names")
+    path = os.environ.get("STEELYARD_WSGI_PATH", "/")
+    command = [sys.executable, os.path.join(_HERE, "calling.py"), name, path, data]
+    called = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    if called.returncode != 0:
+        words = called.stderr.decode(errors="replace").strip().splitlines()
+        raise WrongError(f"{name} cannot be called: {words[-1] if words else 'it gives no reason'}")
+    with open(os.path.join(data, "statuses")) as file:
+        statuses = json.load(file)
+    if any(not status.startswith("200") for status in statuses):
+        raise WrongError(f"{name} answers {path} with {statuses[-1]}: name a page that it answers with 200 (--path)")
+    bodies = []
+    for number in range(len(statuses)):
+        with open(os.path.join(data, f"body.{number}"), "rb") as file:
+            bodies.append(file.read())
+    body = bodies[0] if len(set(bodies)) == 1 else None
+    return Workload(
+        name="own", application="steelyard_own:application", path=path, body=body, data=data, own_folder=folder
+    )
 
 
 def static_body(size: int) -> bytes:

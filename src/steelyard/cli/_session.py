@@ -97,6 +97,10 @@ class Lab:
         self.found = catalog.load([*folders, *catalog.probe_folders()])
         self._words = Console(stderr=True, highlight=False)
 
+    def say(self, words: str) -> None:
+        """A line for the person, apart from the data."""
+        self._words.print(words, markup=False, soft_wrap=True)
+
     def select(
         self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str], *, brief: bool = False
     ) -> list[Case]:

@@ -26,7 +26,7 @@ from steelyard.judge.stats.family import hold
 from steelyard.judge.stats.planning import forecast
 from steelyard.judge.stats.summary import median_interval
 from steelyard.judge.stats.unpaired import BETWEEN_SESSIONS, compare_unpaired
-from steelyard.records import Better, CasePattern, ForeignFile, Record, Session
+from steelyard.records import Better, CasePattern, ForeignFile, Metric, Record, Session
 
 #: Two processes of one program differ by their memory layout and luck: a standard deviation of 1.5 to 6 % on shared
 #: virtual machines. A file without processes cannot show it, so it is allowed for.
@@ -133,10 +133,13 @@ def _overlap(a: FloatArray, b: FloatArray) -> bool | None:
 # --- within a session -------------------------------------------------------------------------------------------------
 
 
-def _paired(label: str, a: CaseRuns, b: CaseRuns, margin: float, block_s: float) -> _Pair | None:
-    """Two cases of one session, by their main metrics; None where no block has both."""
-    metric = a.descriptor.metrics[0]
-    first, second = a.sample(metric), b.sample(b.descriptor.metrics[0])
+def _paired(label: str, a: CaseRuns, b: CaseRuns, margin: float, block_s: float, name: str | None) -> _Pair | None:
+    """Two cases of one session, by their main metrics or another that both have; None where no block has both."""
+    found = [_metric(runs, name) for runs in (a, b)]
+    metric, other = found
+    if metric is None or other is None:
+        return None
+    first, second = a.sample(metric), b.sample(other)
     both = np.isfinite(first) & np.isfinite(second) & (first > 0) & (second > 0)
     if not both.any():
         return None
@@ -151,6 +154,11 @@ def _paired(label: str, a: CaseRuns, b: CaseRuns, margin: float, block_s: float)
         at=at,
         seconds_per_block=block_s,
     )
+
+
+def _metric(runs: CaseRuns, name: str | None) -> Metric | None:
+    metrics = runs.descriptor.metrics
+    return metrics[0] if name is None else next((metric for metric in metrics if metric.name == name), None)
 
 
 def find_case(session: Session, text: str) -> str:
@@ -175,8 +183,12 @@ def compare_cases(
     *,
     margin: float,
     alpha: float = 1 - CONFIDENCE,
+    metric: str | None = None,
 ) -> Comparisons:
-    """Cases of one session by blocks. ``pairs``: what to call the pair, and the two names of cases."""
+    """Cases of one session by blocks. ``pairs``: what to call the pair, and the two names of cases.
+
+    metric: that of both sides which is compared; their main metrics when left out.
+    """
     if session.header.imported is not None:  # its runs were in no blocks: nothing pairs them
         first, second = (with_only(as_file(session), {pair[side]: pair[0] for pair in pairs}) for side in (1, 2))
         return msgspec.structs.replace(
@@ -187,7 +199,7 @@ def compare_cases(
     made, left_out = [], []
     for label, a, b in pairs:
         missing = [name for name in (a, b) if name not in by_name]
-        pair = None if missing else _paired(label, by_name[a], by_name[b], margin, block_s)
+        pair = None if missing else _paired(label, by_name[a], by_name[b], margin, block_s, metric)
         if pair is None:
             left_out.append(f"{label}: {' and '.join(missing) + ' was not measured' if missing else 'no common block'}")
         else:

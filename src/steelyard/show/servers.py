@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One application over many servers, on a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.judge.servers import ServerRow, Weighed
+from steelyard.units import format_quantity
+
+_GAP = (0, 2, 0, 0)
+
+
+def show(weighed: Weighed, console: Console) -> None:
+    """The table, what each server does wrong, and what may be recommended."""
+    if weighed.void:
+        console.print(Text(f"VOID, do not use these figures: {weighed.void}", style="bold red"))
+    console.print(Text(f"{weighed.application} {weighed.path} over its servers, the most requests first", style="bold"))
+    _table(weighed, console)
+    if weighed.alone_s is not None:
+        alone = format_quantity(weighed.alone_s, "s")
+        console.print(
+            Text(f"The application alone takes {alone} of CPU for a request; own: its share of what is used.")
+        )
+    _wrong(weighed, console)
+    _doubts(weighed, console)
+    if weighed.skipped:
+        console.print(Text("\nnot here", style="bold"))
+        for server, reason in weighed.skipped.items():
+            console.print(Text(f"  {server}: {reason}", style="dim"))
+    _advice(weighed, console)
+
+
+def _table(weighed: Weighed, console: Console) -> None:
+    table = Table(box=None, pad_edge=False, padding=_GAP)
+    table.add_column("server", no_wrap=True)
+    for head in ("requests", "CPU a request", "own", "p50", "p99", "resident", "ready in"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for row in weighed.rows:
+        if row.failed is None:
+            table.add_row(Text(row.server, style="cyan"), *_cells(row))
+    console.print(table)
+
+
+def _cells(row: ServerRow) -> list[str]:
+    return [
+        _quantity(row.requests_per_s, "1/s"),
+        _quantity(row.cpu_s, "s"),
+        "" if row.own_share is None else f"{row.own_share:.0%}",
+        _quantity(row.p50_s, "s"),
+        _quantity(row.p99_s, "s"),
+        _quantity(row.resident_bytes, "B"),
+        _quantity(row.ready_s, "s"),
+    ]
+
+
+def _quantity(value: float | None, unit: str) -> str:
+    return "–" if value is None else format_quantity(value, unit)
+
+
+def _wrong(weighed: Weighed, console: Console) -> None:
+    """What servers do wrong, said once for all that do it."""
+    by_clause: dict[str, list[str]] = {}
+    for row in weighed.rows:
+        for clause in (*((row.failed,) if row.failed else ()), *row.wrong):
+            by_clause.setdefault(_without_name(clause), []).append(row.server)
+    if by_clause:
+        console.print(Text("\nwhat they do wrong with it", style="bold"))
+    for clause, servers in by_clause.items():
+        console.print(Text.assemble("  ", (", ".join(servers), "cyan"), f": {clause}"))
+
+
+def _without_name(clause: str) -> str:
+    """The clause without the server's own name before its verb, so that those of several servers are alike."""
+    for verb in ("answers ", "lets ", "takes ", "is not ", "breaks ", "does not "):
+        _, found, rest = clause.partition(f" {verb}")
+        if found:
+            return f"{verb}{rest}"
+    return clause
+
+
+def _doubts(weighed: Weighed, console: Console) -> None:
+    by_caveat: dict[str, list[str]] = {}
+    for row in weighed.rows:
+        for caveat in row.caveats:
+            by_caveat.setdefault(caveat, []).append(row.server)
+    if by_caveat:
+        console.print(Text("\ncaveats", style="bold"))
+    for caveat, servers in by_caveat.items():
+        who = "all" if len(servers) == len(weighed.rows) > 1 else ", ".join(servers)
+        console.print(Text(f"  {who}: {caveat}"))
+
+
+def _advice(weighed: Weighed, console: Console) -> None:
+    advice = weighed.advice
+    console.print()
+    if advice.servers:
+        which = advice.servers[0] if len(advice.servers) == 1 else f"any of {', '.join(advice.servers)}"
+        console.print(Text.assemble(("recommended: ", "bold green"), f"{which}, as {advice.because}"))
+        for trade_off in advice.trade_offs:
+            console.print(Text(f"  but {trade_off}"))
+    else:
+        console.print(Text.assemble(("no recommendation: ", "bold yellow"), advice.because))
+        if advice.more_blocks:
+            console.print(Text(f"  about {advice.more_blocks} more blocks may decide it (--blocks)"))
+    margin = f"{100 * weighed.margin:g} %"
+    console.print(
+        Text(f"{weighed.blocks} blocks; differences below {margin} choose nothing; verdicts hold together at 95 %")
+    )
