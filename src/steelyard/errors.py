@@ -32,6 +32,12 @@ class SessionFileError(SteelyardError):
     exit_code = 66
 
 
+class EngineError(SteelyardError):
+    """The engine that should place a fleet's work is not installed, or refuses what is asked of it."""
+
+    exit_code = 68
+
+
 class NothingMeasuredError(SteelyardError):
     """Every selected case was skipped or failed: there is no result."""
 
@@ -50,7 +56,31 @@ class InstallationError(SteelyardError):
     exit_code = 72
 
 
+class StorageError(SteelyardError):
+    """There is no room or no permission where a session of a fleet goes; nothing of it was delivered."""
+
+    exit_code = 74
+
+
+class BusyError(SteelyardError):
+    """The machine is not free: another one measures or works on it. Trying again later helps."""
+
+    exit_code = 75
+
+
 class ProtocolError(SteelyardError):
     """A probe said something that protocol 1 does not know; the runner records it as a failed run."""
 
     exit_code = 76
+
+
+class VersionError(SteelyardError):
+    """The Steelyard of this machine is not the one that the fleet's plan was made with."""
+
+    exit_code = 78
+
+
+class IncompleteError(SteelyardError):
+    """Some sessions of a fleet are missing; those that came are kept, and `fleet resume` does the others."""
+
+    exit_code = 79

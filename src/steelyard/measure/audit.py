@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import psutil
 
+from steelyard.errors import BusyError
 from steelyard.measure.machine import read
 from steelyard.records import Disturbance, Machine, Run
 
@@ -18,6 +19,10 @@ FOREIGN_LIMIT = 0.15
 STEAL_LIMIT = 0.05
 #: /proc/stat counts in ticks of 10 ms; a reading before and one after are wrong by up to one tick each.
 _TICKS_OF_DOUBT = 2
+
+#: How long is looked for whether the machine is idle, and how long until the next look if it is not.
+_LOOK_S = 0.5
+_LOOK_AGAIN_S = 1.0
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _USER, _NICE, _SYSTEM, _IDLE, _IOWAIT, _IRQ, _SOFTIRQ, _STEAL = range(8)
@@ -33,15 +38,20 @@ class CpuTimes:
 
 def cpu_times(cpus: Sequence[int]) -> CpuTimes:
     """Read the times of these CPUs; zero where /proc/stat has none."""
+    times = _each_cpu(cpus)
+    return CpuTimes(busy_s=sum(one.busy_s for one in times), steal_s=sum(one.steal_s for one in times))
+
+
+def _each_cpu(cpus: Sequence[int]) -> list[CpuTimes]:
     wanted = {f"cpu{cpu}" for cpu in cpus}
-    busy = steal = 0
+    found = []
     for line in (read("/proc/stat") or "").splitlines():
         name, *numbers = line.split()
         if name in wanted:
             ticks = [int(number) for number in numbers[:8]]
-            busy += sum(ticks[field] for field in (_USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ))
-            steal += ticks[_STEAL]
-    return CpuTimes(busy_s=busy * _TICK_S, steal_s=steal * _TICK_S)
+            busy = sum(ticks[field] for field in (_USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ))
+            found.append(CpuTimes(busy_s=busy * _TICK_S, steal_s=ticks[_STEAL] * _TICK_S))
+    return found
 
 
 def shares(before: CpuTimes, after: CpuTimes, own_s: float, wall_s: float, cpus: int) -> tuple[float, float]:
@@ -73,7 +83,7 @@ def _load(_: Machine) -> Iterator[Disturbance]:
     for process in processes:
         _percent(process)
     started = psutil.cpu_times(percpu=False)
-    time.sleep(0.5)
+    time.sleep(_LOOK_S)
     ended = psutil.cpu_times(percpu=False)
     for process in processes:
         percent = _percent(process)
@@ -83,7 +93,7 @@ def _load(_: Machine) -> Iterator[Disturbance]:
                 advice="stop it while measuring, or measure at another time",
                 severity="warning",
             )
-    stolen = (getattr(ended, "steal", 0.0) - getattr(started, "steal", 0.0)) / 0.5
+    stolen = (getattr(ended, "steal", 0.0) - getattr(started, "steal", 0.0)) / _LOOK_S
     if stolen > 0.02:
         yield Disturbance(
             what=f"the hypervisor takes {stolen:.0%} of a CPU",
@@ -172,6 +182,25 @@ def _limits(machine: Machine) -> Iterator[Disturbance]:
 
 
 _CHECKS: tuple[Callable[[Machine], Iterator[Disturbance]], ...] = (_load, _frequency, _topology, _clock, _limits)
+
+
+def busiest_share(cpus: Sequence[int], seconds: float = _LOOK_S) -> float:
+    """The share of the busiest of these CPUs that others use, looked at for so long."""
+    before, started = _each_cpu(cpus), time.monotonic()
+    time.sleep(seconds)
+    after, wall_s = _each_cpu(cpus), time.monotonic() - started
+    both = zip(before, after, strict=False)  # a CPU may go offline in between
+    return max((sum(shares(first, second, 0.0, wall_s, 1)) for first, second in both), default=0.0)
+
+
+def wait_until_idle(machine: Machine, patience_s: float) -> None:
+    """Return when nobody else uses the machine; raises BusyError, naming who does, when patience is over."""
+    end = time.monotonic() + patience_s
+    while (share := busiest_share(machine.cpus)) > FOREIGN_LIMIT:
+        if time.monotonic() > end:
+            who = "; ".join(found.what for found in _load(machine)) or f"others use {share:.0%} of a CPU"
+            raise BusyError(f"this machine is not idle ({who}): stop that, or measure at another time")
+        time.sleep(_LOOK_AGAIN_S)
 
 
 def audit(machine: Machine) -> tuple[Disturbance, ...]:

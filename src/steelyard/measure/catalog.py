@@ -156,9 +156,27 @@ def _head(file: IO[bytes]) -> bytes:
     return file.read(_DESCRIBE_LIMIT)
 
 
+def load_only(folders: Sequence[Path], names: Iterable[str]) -> Catalog:
+    """Ask the probes of these names and those that measure their overhead; a name that is not there is passed over."""
+    programs = find_programs(folders)
+    probes: dict[str, Probe] = {}
+    skips: list[Skip] = []
+    left = set(names) & programs.keys()
+    while left:
+        found = _ask({name: programs[name] for name in sorted(left)})
+        probes.update(found.probes)
+        skips += found.skips
+        baselines = {probe.descriptor.baseline for probe in found.probes.values()}
+        left = {name for name in baselines if name in programs} - probes.keys() - {skip.subject for skip in skips}
+    return Catalog(probes=probes, skips=tuple(skips))
+
+
 def load(folders: Sequence[Path]) -> Catalog:
     """Ask every probe in these folders."""
+    return _ask(find_programs(folders))
 
+
+def _ask(found: Mapping[str, Path]) -> Catalog:
     def asked(name: str, path: Path) -> Probe | Skip:
         if path.suffix == ".skip":  # written by the build where a compiler was missing
             return Skip(subject=name, reason=path.read_text().strip())
@@ -169,7 +187,7 @@ def load(folders: Sequence[Path]) -> Catalog:
 
     # Each answer is a process to be waited for, of an interpreter or a virtual machine perhaps.
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        programs = sorted(find_programs(folders).items())
+        programs = sorted(found.items())
         answers = list(pool.map(asked, *zip(*programs, strict=True))) if programs else []
     return Catalog(
         probes={answer.descriptor.probe: answer for answer in answers if isinstance(answer, Probe)},

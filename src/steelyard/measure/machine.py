@@ -8,21 +8,27 @@ change (kernel, mitigations, governor, libc …) is the environment and is recor
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import hashlib
+import math
 import os
 import platform
 import re
+import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 
+from steelyard.errors import BusyError
 from steelyard.records import Machine, Placement
 
 _CPU = Path("/sys/devices/system/cpu")
 _LOCK = Path("/tmp/steelyard-machine.lock")  # noqa: S108 - one lock for all users of the machine, on purpose
+_LOCK_POLL_S = 0.05
 
 
 def read(path: Path | str) -> str | None:
@@ -140,21 +146,46 @@ def cpus_for(placement: Placement, allowed: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @contextmanager
-def lock(waiting: Callable[[], None]) -> Iterator[None]:
+def lock(waiting: Callable[[], None], patience_s: float | None = None) -> Iterator[tuple[int, ...]]:
     """Hold the lock of this machine: one measurement at a time, whoever starts it.
 
-    Calls ``waiting`` once if another one holds it, and then waits.
+    Yields the descriptors that hold it; a child that is given them holds the lock as well, and the kernel lets go when
+    the last of them ends, however it ends. Calls ``waiting`` once if another one holds it, and then waits; raises
+    BusyError when ``patience_s`` is over.
+
+    It is held by two things at once. The file is shared by all who share a /tmp; where Slurm gives each job a /tmp of
+    its own (job_container/tmpfs), the abstract socket's name, which no folder holds, is still shared.
     """
     try:
         handle = os.open(_LOCK, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:  # another user's file in a sticky folder may be opened but not created
         handle = os.open(_LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    name = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _taken(handle, name):
             waiting()
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+            if patience_s is None:  # in a queue: whoever looks again and again may find it taken each time
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            end = math.inf if patience_s is None else time.monotonic() + patience_s
+            while not _taken(handle, name):
+                if time.monotonic() > end:
+                    raise BusyError(f"another session measured on this machine for {patience_s:g} s: try again later")
+                time.sleep(_LOCK_POLL_S)
+        yield handle, name.fileno()
     finally:
+        name.close()
         os.close(handle)
+
+
+def _taken(handle: int, name: socket.socket) -> bool:
+    """Whether both halves of the lock are ours now; never waits."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    try:
+        name.bind(f"\0{_LOCK}")
+    except OSError as error:
+        # A sandbox without such sockets leaves the file; anything but "in use" is no other measurement.
+        return error.errno != errno.EADDRINUSE
+    return True

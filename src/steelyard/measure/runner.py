@@ -109,12 +109,17 @@ class _Output:
 
 
 class ProcessRunner:
-    """Runs probes as processes of this machine, in scratch folders under ``scratch``."""
+    """Runs probes as processes of this machine, in scratch folders under ``scratch``.
 
-    def __init__(self, launcher: Path, cpus: tuple[int, ...], scratch: Path) -> None:
+    ``hold``: descriptors that the launcher keeps open until the probe has ended, so that the machine stays locked for
+    as long as anything is measured on it, also when the lab is killed.
+    """
+
+    def __init__(self, launcher: Path, cpus: tuple[int, ...], scratch: Path, hold: tuple[int, ...] = ()) -> None:
         self._launcher = launcher
         self._cpus = cpus
         self._scratch = scratch
+        self._hold = hold
 
     def run(self, request: Request) -> Outcome:
         """Start the probe through the launcher and wait for both."""
@@ -187,7 +192,7 @@ class ProcessRunner:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(write_end,),
+                pass_fds=(write_end, *self._hold),
                 env=environment,
             )
         finally:

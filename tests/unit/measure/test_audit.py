@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
+from steelyard.errors import BusyError
 from steelyard.measure import audit
 from steelyard.measure.audit import CpuTimes, shares
 from tests.making import a_machine, a_run, a_value
@@ -99,3 +100,34 @@ def test_warnings_come_first(monkeypatch):
     monkeypatch.setattr(audit, "_CHECKS", (audit._topology, audit._clock))
     severities = [d.severity for d in audit.audit(a_disturbed_machine(smt="1", clocksource="hpet"))]
     assert severities == ["warning", "note"]
+
+
+def busy(monkeypatch, *shares_seen: float) -> list[float]:
+    """Let the machine be as busy as this, look after look."""
+    left = list(shares_seen)
+    monkeypatch.setattr(audit, "busiest_share", lambda _cpus: left.pop(0) if len(left) > 1 else left[0])
+    monkeypatch.setattr(audit, "_LOOK_AGAIN_S", 0.0)
+    return left
+
+
+def test_a_machine_is_waited_for_until_it_is_idle(monkeypatch):
+    left = busy(monkeypatch, 0.9, 0.9, 0.0)
+    audit.wait_until_idle(a_machine(), patience_s=60)
+    assert left == [0.0]
+
+
+def test_who_uses_a_machine_that_does_not_become_idle_is_named(monkeypatch):
+    busy(monkeypatch, 0.9)
+    who = audit.Disturbance(what="process 7 (miner) uses 90 % of a CPU", advice="", severity="warning")
+    monkeypatch.setattr(audit, "_load", lambda _: iter([who]))
+    with pytest.raises(BusyError, match=r"not idle \(process 7 \(miner\) uses 90 %"):
+        audit.wait_until_idle(a_machine(), patience_s=0)
+    monkeypatch.setattr(audit, "_load", lambda _: iter([]))
+    with pytest.raises(BusyError, match=r"others use 90% of a CPU"):
+        audit.wait_until_idle(a_machine(), patience_s=0)
+
+
+def test_the_busiest_cpu_counts_not_the_mean_of_all(monkeypatch):
+    looks = iter([[NOTHING] * 64, [after(busy_s=10.0), *[NOTHING] * 63]])
+    monkeypatch.setattr(audit, "_each_cpu", lambda _: next(looks))
+    assert audit.busiest_share(range(64), seconds=0.01) == 1.0

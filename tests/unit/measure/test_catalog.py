@@ -157,6 +157,17 @@ def test_probes_are_found_by_looking(tmp_path):
     assert len(facts.sha256) == 64
 
 
+def test_only_what_is_wanted_is_asked_and_what_measures_its_overhead(tmp_path):
+    a_program(tmp_path, "switch/yield", describing(YIELD))
+    a_program(tmp_path, "call/loop", describing(LOOP))
+    a_program(tmp_path, "switch/pipe", f"touch {tmp_path}/asked")
+    (tmp_path / "switch" / "gosched.skip").write_text("no Go compiler")
+    found = catalog.load_only([tmp_path], ["switch/yield", "switch/gosched", "switch/nowhere"])
+    assert set(found.probes) == {"switch/yield", "call/loop"}
+    assert found.skips == (Skip(subject="switch/gosched", reason="no Go compiler"),)
+    assert not (tmp_path / "asked").exists()
+
+
 def test_what_is_no_program_is_no_probe(tmp_path):
     (tmp_path / "example").mkdir()
     (tmp_path / "example" / "README").write_text("hello")

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from steelyard.errors import BusyError
 from steelyard.measure import machine
 from steelyard.measure.machine import cpus_for
 
@@ -84,6 +85,7 @@ def test_a_file_that_is_not_there_reads_as_none(tmp_path):
 HOLD = """
 import sys
 from pathlib import Path
+from steelyard.errors import BusyError
 from steelyard.measure import machine
 machine._LOCK = Path(sys.argv[1])
 with machine.lock(lambda: None):
@@ -108,5 +110,52 @@ def test_the_machine_is_measured_by_one_at_a_time(tmp_path, monkeypatch):
 
         with machine.lock(let_go):
             assert waited
+    with machine.lock(lambda: pytest.fail("nobody holds it")):
+        pass
+
+
+@pytest.fixture
+def held_elsewhere(tmp_path, monkeypatch):
+    """The lock of this machine, held by another process; gives what ends that, and the path of the lock."""
+    lock = tmp_path / "lock"
+    monkeypatch.setattr(machine, "_LOCK", lock)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with holder:
+        assert holder.stdout.readline() == "held\n"
+        yield holder, lock
+        holder.kill()
+
+
+def test_patience_with_another_measurement_ends(held_elsewhere):
+    waited = []
+    with pytest.raises(BusyError, match="try again later"), machine.lock(lambda: waited.append(True), patience_s=0.1):
+        pytest.fail("another one holds it")
+    assert waited
+
+
+def test_the_lock_of_one_who_was_killed_is_free(held_elsewhere):
+    held_elsewhere[0].kill()
+    with machine.lock(lambda: None):
+        pass
+
+
+def test_a_job_with_a_tmp_of_its_own_is_kept_out_as_well(held_elsewhere):
+    _, lock = held_elsewhere
+    lock.unlink()  # the file that this process will make is another one, as in a /tmp of its own
+    with pytest.raises(BusyError), machine.lock(lambda: None, patience_s=0.1):
+        pytest.fail("another one holds it")
+
+
+def test_a_child_that_is_given_the_lock_holds_it_until_it_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "_LOCK", tmp_path / "lock")
+    with machine.lock(lambda: None) as held:
+        child = subprocess.Popen(["sleep", "600"], pass_fds=held)
+    with child:
+        with pytest.raises(BusyError), machine.lock(lambda: None, patience_s=0.1):
+            pytest.fail("the child holds it")
+        child.kill()
+        child.wait()
     with machine.lock(lambda: pytest.fail("nobody holds it")):
         pass

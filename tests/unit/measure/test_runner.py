@@ -36,7 +36,7 @@ def run(tmp_path):
     mark = processes.a_mark()
     (tmp_path / "scratch").mkdir()
 
-    def run(script: str, *, launcher: Path | None = None, placement="same", cpus=CPUS, deadline_s=5.0, **more):
+    def run(script: str, *, launcher: Path | None = None, placement="same", cpus=CPUS, deadline_s=5.0, hold=(), **more):
         program = tmp_path / "probe"
         program.write_text(f"#!/bin/sh\nexport {processes.MARK}={mark}\n{script}\n")
         program.chmod(0o755)
@@ -49,7 +49,7 @@ def run(tmp_path):
             deadline_s=deadline_s,
             **more,
         )
-        started = ProcessRunner(launcher or catalog.native_folder() / "launch", cpus, tmp_path / "scratch")
+        started = ProcessRunner(launcher or catalog.native_folder() / "launch", cpus, tmp_path / "scratch", hold)
         outcome = started.run(request)
         assert list((tmp_path / "scratch").iterdir()) == []
         return outcome
@@ -91,6 +91,13 @@ def test_the_environment_is_padded_by_so_many_bytes(run):
 
 def test_standard_input_is_empty(run):
     assert run("wc -c >&2; exit 9").error.endswith(": 0")
+
+
+def test_the_launcher_holds_what_the_lab_holds_and_the_probe_does_not(run, tmp_path):
+    path = tmp_path / "held"
+    counts = f"$(ls -l /proc/self/fd | grep -c {path}) $(ls -l /proc/$PPID/fd | grep -c {path})"
+    with path.open("w") as held:
+        assert run(f'echo "{counts}" >&2; exit 9', hold=(held.fileno(),)).error.endswith(": 0 1")
 
 
 def test_a_deadline_ends_a_run_and_all_that_it_started(run):
