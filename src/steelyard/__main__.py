@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     errors = Console(stderr=True, soft_wrap=True)
     given = sys.argv[1:] if arguments is None else arguments
-    app = build_app(given[0] if given else None)
+    app = build_app(given[:2])
     try:
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:

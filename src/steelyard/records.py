@@ -337,6 +337,24 @@ class Imported(Record, frozen=True, kw_only=True):
     processes_known: bool
 
 
+class Placed(Record, frozen=True, kw_only=True):
+    """How a session of a fleet came to be.
+
+    ``plan`` is the identity of the plan, ``token`` that of the session in its fleet: ``node.number``. ``job`` is the
+    engine's name for what ran it and ``restart`` how often the engine had run that before. ``lock_wait_s``: how long it
+    waited for the machine, and ``idle_wait_s`` for the machine to be idle; None where it was not asked to be.
+    """
+
+    plan: str
+    token: str
+    node: str
+    engine: str = ""
+    job: str = ""
+    restart: int = 0
+    lock_wait_s: float = 0.0
+    idle_wait_s: float | None = None
+
+
 # --- lines of a session file -----------------------------------------------------------------------------------------
 
 
@@ -359,6 +377,7 @@ class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type")
     values: int
     variants: tuple[Variant, ...] = ()
     imported: Imported | None = None
+    placed: Placed | None = None
 
 
 class Skip(Record, frozen=True, kw_only=True, tag="skip", tag_field="type"):
@@ -483,3 +502,92 @@ class Observation(Record, frozen=True, kw_only=True):
     skips: tuple[Skip, ...] = ()
     command: tuple[str, ...] = ()
     command_status: int | None = None
+
+
+# --- fleets ----------------------------------------------------------------------------------------------------------
+
+
+class FleetPlan(Record, frozen=True, kw_only=True, tag="fleet plan", tag_field="type"):
+    """What every machine of a fleet measures: names of cases, and the settings that `steelyard run` has.
+
+    ``id`` is drawn when the plan is made; ``steelyard`` is the version that all machines must have. Times are as on the
+    command line: ``10ms``.
+    """
+
+    id: str
+    steelyard: str
+    cases: tuple[str, ...]
+    seed: int
+    blocks: int | None = None
+    budget: str | None = None
+    quick: bool = False
+    target: str | None = None
+    values: int | None = None
+    deadline: str = "60s"
+
+
+class FleetOrder(Record, frozen=True, kw_only=True):
+    """What was asked for when a fleet was begun: so many sessions on each of these nodes, by this engine.
+
+    ``node_options`` are passed to `steelyard fleet node`, ``engine_options`` to the engine.
+    """
+
+    id: str
+    at: str
+    engine: str
+    nodes: tuple[str, ...]
+    sessions: int
+    time_limit_s: float
+    node_options: tuple[str, ...] = ()
+    engine_options: tuple[str, ...] = ()
+    partition: str | None = None
+
+
+class FleetNode(Record, frozen=True, kw_only=True):
+    """What an engine says of a node: whether work can be placed on it now, and why not."""
+
+    name: str
+    usable: bool
+    said: str = ""
+
+
+class FleetJob(Record, frozen=True, kw_only=True):
+    """What an engine says of the job of a token. ``code``: the exit code of a job that ended, where it is known."""
+
+    job: str
+    state: Literal["queued", "running", "ended"]
+    said: str = ""
+    code: int | None = None
+
+
+class Word(Record, frozen=True, kw_only=True):
+    """What the part of a fleet that runs on a node says of itself, in the fleet's folder. Times are seconds since 1970.
+
+    ``code`` is the exit code, and only in the last word; ``done`` of ``of`` runs, about ``left_s`` to go.
+    """
+
+    at: float
+    what: Literal["begun", "waiting", "locked", "measuring", "delivered", "ended"]
+    host: str = ""
+    job: str = ""
+    restart: int = 0
+    machine_key: str = ""
+    said: str = ""
+    done: int = 0
+    of: int = 0
+    left_s: float = 0.0
+    code: int | None = None
+
+
+class Standing(Record, frozen=True, kw_only=True):
+    """Where a session of a fleet stands."""
+
+    token: str
+    node: str
+    state: Literal["delivered", "measuring", "waiting", "queued", "failed", "missing"]
+    said: str = ""
+    attempts: int = 0
+    done: int = 0
+    of: int = 0
+    left_s: float = 0.0
+    machine_key: str = ""

@@ -7,7 +7,7 @@ import os
 import random
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from steelyard.keep import session as sessions
 from steelyard.measure import catalog, conduct, machine, plan
 from steelyard.measure.audit import audit
 from steelyard.measure.runner import ProcessRunner, scratch_folder
-from steelyard.records import SCHEMA, Audit, Case, Header, Resumed, Session, Variant
+from steelyard.records import SCHEMA, Audit, Case, End, Header, Line, Resumed, Session, Skip, Variant
 from steelyard.show.progress import progress
 from steelyard.units import parse_duration
 
@@ -89,12 +89,14 @@ def interpreter(name: str, option: str) -> Variant:
 class Lab:
     """The machine at hand, its probes and where they lie; measures sessions and keeps them.
 
-    ``folders`` hold further probes, which hide others of the same name.
+    ``folders`` hold further probes, which hide others of the same name. ``only``: the names of the probes that will be
+    needed, when that is known: not asking the others saves seconds.
     """
 
-    def __init__(self, folders: Sequence[Path] = ()) -> None:
+    def __init__(self, folders: Sequence[Path] = (), only: Collection[str] | None = None) -> None:
         self.host = machine.survey()
-        self.found = catalog.load([*folders, *catalog.probe_folders()])
+        everywhere = [*folders, *catalog.probe_folders()]
+        self.found = catalog.load(everywhere) if only is None else catalog.load_only(everywhere, only)
         self._words = Console(stderr=True, highlight=False)
 
     def say(self, words: str) -> None:
@@ -199,6 +201,43 @@ class Lab:
         ``groups`` names, by case, what is to run one after the other in each block.
         """
         where = path or sessions.new_path(self.host.key)
+        try:
+            with machine.lock(self.say_that_it_waits) as held:
+                if before and sessions.read(where) != before:
+                    # Another lab went on with it while this one waited for the machine.
+                    raise SessionFileError(f"{where} was gone on with by another lab: look at it, then resume it again")
+                with progress(self._words, str(where)) as shown:
+                    return self.measure_alone(
+                        header, where, held, shown, deadline=deadline, before=before, enough=enough, groups=groups
+                    )
+        except KeyboardInterrupt:
+            if where.exists():
+                self._words.print("interrupted; all finished runs are kept: go on with")
+                self._words.print(f"  steelyard run --resume {where}", markup=False, soft_wrap=True)
+            raise
+
+    def say_that_it_waits(self) -> None:
+        """Say that another session measures on this machine."""
+        self._words.print("another session measures on this machine; waiting for it")
+
+    def measure_alone(
+        self,
+        header: Header,
+        where: Path,
+        held: tuple[int, ...],
+        shown: conduct.Progress,
+        *,
+        deadline: str,
+        before: Session | None = None,
+        enough: conduct.Enough = lambda _block: False,
+        groups: Mapping[str, str] | None = None,
+        skips: Sequence[Skip] = (),
+        last_words: Callable[[], Sequence[Line]] = tuple,
+    ) -> Session:
+        """The same for a caller who holds the lock of the machine by the descriptors ``held``.
+
+        ``skips`` are recorded with those of the catalog; ``last_words`` gives the lines before the end of the session.
+        """
         cases = [*header.selection, *header.controls]
         work = conduct.Work(
             header=header,
@@ -210,28 +249,23 @@ class Lab:
         )
         scratch = scratch_folder()
         try:
-            with machine.lock(lambda: self._words.print("another session measures on this machine; waiting for it")):
-                if before and sessions.read(where) != before:
-                    # Another lab went on with it while this one waited for the machine.
-                    raise SessionFileError(f"{where} was gone on with by another lab: look at it, then resume it again")
-                writer = (
-                    sessions.SessionWriter.reopen(where) if before else sessions.SessionWriter.create(where, header)
-                )
-                with writer:
-                    if before:
-                        writer.append(Resumed(at=sessions.now(), machine_key=self.host.key))
-                    else:
-                        for skip in self.found.skips:
-                            writer.append(skip)
-                    writer.append(Audit(moment="before", disturbances=audit(self.host)))
-                    runner = ProcessRunner(catalog.native_folder() / "launch", self.host.cpus, scratch)
-                    with _OutOfTheWay(self.host.cpus), progress(self._words, str(where)) as shown:
-                        conduct.Conductor(work, runner, writer.append, shown, enough=enough).conduct()
-        except KeyboardInterrupt:
-            if where.exists():
-                self._words.print("interrupted; all finished runs are kept: go on with")
-                self._words.print(f"  steelyard run --resume {where}", markup=False, soft_wrap=True)
-            raise
+            writer = sessions.SessionWriter.reopen(where) if before else sessions.SessionWriter.create(where, header)
+            with writer:
+
+                def append(line: Line) -> None:
+                    for extra in last_words() if isinstance(line, End) else ():
+                        writer.append(extra)
+                    writer.append(line)
+
+                if before:
+                    append(Resumed(at=sessions.now(), machine_key=self.host.key))
+                else:
+                    for skip in (*self.found.skips, *skips):
+                        append(skip)
+                append(Audit(moment="before", disturbances=audit(self.host)))
+                runner = ProcessRunner(catalog.native_folder() / "launch", self.host.cpus, scratch, held)
+                with _OutOfTheWay(self.host.cpus):
+                    conduct.Conductor(work, runner, append, shown, enough=enough).conduct()
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return sessions.read(where)

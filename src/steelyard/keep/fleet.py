@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of a fleet: its plan, what was ordered, what the nodes say of themselves, and the sessions that came.
+
+    fleet.json                       the plan: what every machine measures
+    order.json                       which nodes, how many sessions each, by which engine; none where others place work
+    sessions/TOKEN.session.jsonl     a session of each token, whole
+    words/TOKEN/*.jsonl              what each attempt at a token said of itself, one file an attempt
+    incoming/                        sessions that are being brought in
+
+A session comes in by a hard link to its final name, which exists or does not and is never replaced: so it is whole or
+not there, and a token that is measured twice yields one session, on a local disk and on NFS alike.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import secrets
+import socket
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from steelyard.errors import SessionFileError, StorageError, UsageError
+from steelyard.keep.session import SUFFIX, decode
+from steelyard.records import FleetJob, FleetOrder, FleetPlan, Record, Standing, Word
+
+#: Names of nodes become names of files, so they are held to what host names are made of.
+_TOKEN = re.compile(r"(?P<node>[A-Za-z0-9][A-Za-z0-9._-]*)\.(?P<number>[1-9][0-9]{0,5})")
+_WORD = msgspec.json.Decoder(Word)
+_ENCODER = msgspec.json.Encoder()
+#: File systems that have no hard links say so by one of these.
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
+_LINE = 76
+#: What is being brought in takes seconds; older than this it is of one who was killed.
+_TORN_S = 3600.0
+#: Most that a session in the output of a job may unpack to.
+_LARGEST = 1 << 30
+
+
+def token_of(node: str, number: int) -> str:
+    """The token of a node's session; raises UsageError for a name that no node has."""
+    token = f"{node}.{number}"
+    if _TOKEN.fullmatch(token) is None:
+        raise UsageError(f'"{node}" is no name of a node: letters, digits, dots and dashes only')
+    return token
+
+
+def node_of(token: str) -> str:
+    """The node of a token; raises UsageError for what is no token."""
+    match = _TOKEN.fullmatch(token)
+    if match is None:
+        raise UsageError(f'"{token}" is no token: it should be NODE.NUMBER')
+    return match["node"]
+
+
+def read_plan(contents: bytes, where: str) -> FleetPlan:
+    """A plan from its file; raises UsageError."""
+    try:
+        return msgspec.json.decode(contents, type=FleetPlan)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{where} is no plan of a fleet ({error}): `steelyard fleet plan` makes one") from error
+
+
+def write_json(record: Record) -> bytes:
+    """A record as a person may read and change it."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+
+
+class FleetFolder:
+    """A fleet's folder; all that is written into it appears whole or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    # --- beginning ----------------------------------------------------------------------------------------------------
+
+    def begin(self, plan: FleetPlan, order: FleetOrder | None = None) -> None:
+        """Make the folder, or join one of the same plan; raises UsageError if it is of another, or ordered already."""
+        self._folder(self.path)
+        if not self._write_once(self.path / "fleet.json", write_json(plan)) and self.plan() != plan:
+            raise UsageError(f"{self.path} is of another plan: choose another folder with -o or --to")
+        if order is not None and not self._write_once(self.path / "order.json", write_json(order)):
+            raise UsageError(f"{self.path} is a fleet already: `steelyard fleet resume {self.path}` goes on with it")
+
+    def plan(self) -> FleetPlan:
+        """The plan; raises UsageError where there is none."""
+        try:
+            return read_plan((self.path / "fleet.json").read_bytes(), str(self.path / "fleet.json"))
+        except OSError as error:
+            raise UsageError(f"{self.path} is no fleet: it has no fleet.json ({error.strerror})") from error
+
+    def order(self) -> FleetOrder | None:
+        """What was ordered; None where others place the work. Raises UsageError if the file is malformed."""
+        try:
+            return msgspec.json.decode((self.path / "order.json").read_bytes(), type=FleetOrder)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{self.path / 'order.json'} cannot be read: {error}") from error
+
+    # --- sessions -----------------------------------------------------------------------------------------------------
+
+    def session(self, token: str) -> Path:
+        """Where the session of a token is, or will be."""
+        return self.path / "sessions" / f"{token}{SUFFIX}"
+
+    def delivered(self) -> dict[str, Path]:
+        """The sessions that are there, by token."""
+        found = sorted((self.path / "sessions").glob(f"*{SUFFIX}"))
+        return {name: path for path in found if _TOKEN.fullmatch(name := path.name.removesuffix(SUFFIX))}
+
+    def deliver(self, token: str, contents: bytes) -> bool:
+        """Bring in the session of a token; False if there is one already, which stays.
+
+        Raises SessionFileError if it is no complete session of this token and plan, StorageError when there is no room.
+        """
+        if _TOKEN.fullmatch(token) is None:
+            raise SessionFileError(f'"{token}" is no token; the session is not taken')
+        check(contents, token, self.plan().id)
+        self._folder(self.path / "sessions")
+        return self._write_once(self.session(token), contents)
+
+    def _folder(self, path: Path) -> None:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"{path} cannot be made ({error.strerror}): choose another folder") from error
+
+    def _write_once(self, path: Path, contents: bytes) -> bool:
+        """Write a file under a name that nobody has taken; False if it is taken."""
+        self._folder(self.path / "incoming")
+        self._remove_torn(path.name)
+        incoming = self.path / "incoming" / f"{path.name}.{secrets.token_hex(6)}"
+        try:
+            try:
+                with incoming.open("xb") as file:
+                    file.write(contents)
+                    file.flush()
+                    os.fsync(file.fileno())
+                won = _name_once(incoming, path)
+            finally:
+                with contextlib.suppress(OSError):
+                    incoming.unlink()
+            _sync_folder(path.parent)
+        except OSError as error:
+            raise StorageError(
+                f"{path} cannot be written ({error.strerror}); nothing of it was kept: make room, then "
+                f"`steelyard fleet resume {self.path}`"
+            ) from error
+        return won
+
+    def _remove_torn(self, name: str) -> None:
+        """What one who was killed had begun to bring in only takes room."""
+        for torn in (self.path / "incoming").glob(f"{name}.*"):
+            with contextlib.suppress(OSError):
+                if time.time() - torn.stat().st_mtime > _TORN_S:
+                    torn.unlink()
+
+    # --- words --------------------------------------------------------------------------------------------------------
+
+    def words(self) -> dict[str, list[list[Word]]]:
+        """What each attempt at each token said, attempts in the order in which they began."""
+        found: dict[str, list[list[Word]]] = {}
+        for path in sorted((self.path / "words").glob("*/*.jsonl")):
+            if said := _read_words(path):
+                found.setdefault(path.parent.name, []).append(said)
+        for attempts in found.values():
+            attempts.sort(key=lambda said: said[0].at)
+        return found
+
+
+def _name_once(incoming: Path, path: Path) -> bool:
+    try:
+        os.link(incoming, path)
+    except FileExistsError:
+        # A link over NFS may be made and its answer lost; then the first attempt was ours.
+        return incoming.stat().st_nlink > 1
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # Without links a race of two may replace one whole session by another; there is still one, and whole.
+        if path.exists():
+            return False
+        incoming.replace(path)
+    return True
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # what some network file systems say instead
+            raise
+    finally:
+        os.close(handle)
+
+
+def check(contents: bytes, token: str, plan: str) -> None:
+    """Raise SessionFileError unless this is the complete session of a token of a plan."""
+    session = decode(contents, token)
+    placed = session.header.placed
+    if session.end is None or not contents.endswith(b"\n"):
+        raise SessionFileError(f"the session of {token} is not complete; it is not taken")
+    if placed is None or (placed.token, placed.plan) != (token, plan):
+        raise SessionFileError(f"this session is not that of {token} of plan {plan}; it is not taken")
+
+
+def _read_words(path: Path) -> list[Word]:
+    """The words of a file; a torn line, and what is no word, is passed over."""
+    said = []
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except OSError:
+        return []
+    for line in lines:
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+            said.append(_WORD.decode(line))
+    return said
+
+
+class Speaker:
+    """Says in the fleet's folder how an attempt at a token goes. That it cannot be said stops nothing.
+
+    ``folder`` is None where there is no shared folder to say it in.
+    """
+
+    def __init__(self, folder: FleetFolder | None, token: str, job: str, restart: int) -> None:
+        self._job, self._restart, self._file = job, restart, None
+        if folder is not None:
+            name = f"{time.time_ns()}-{secrets.token_hex(4)}.jsonl"
+            self._file = folder.path / "words" / token / name
+            with contextlib.suppress(OSError):
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+
+    def say(self, word: Word) -> None:
+        """Add a word; time, host and job are filled in."""
+        if self._file is None:
+            return
+        full = msgspec.structs.replace(
+            word, at=time.time(), host=socket.gethostname(), job=self._job, restart=self._restart
+        )
+        with contextlib.suppress(OSError), self._file.open("ab") as file:
+            file.write(_ENCODER.encode(full) + b"\n")
+
+
+# --- where each token stands ------------------------------------------------------------------------------------------
+
+
+def standings(
+    tokens: Sequence[str],
+    delivered: Iterable[str],
+    words: Mapping[str, Sequence[Sequence[Word]]],
+    jobs: Mapping[str, FleetJob],
+    why_not: Mapping[str, str],
+    *,
+    now: float,
+) -> list[Standing]:
+    """Where each token stands. ``why_not``: why those tokens were not placed; ``now``: seconds since 1970."""
+    there = set(delivered)
+    return [
+        _standing(token, token in there, words.get(token, ()), jobs.get(token), why_not.get(token), now)
+        for token in tokens
+    ]
+
+
+def _standing(
+    token: str, there: bool, attempts: Sequence[Sequence[Word]], job: FleetJob | None, why_not: str | None, now: float
+) -> Standing:
+    said = attempts[-1] if attempts else []
+    found = Standing(
+        token=token,
+        node=node_of(token),
+        state="missing",
+        attempts=len(attempts),
+        machine_key=next((word.machine_key for word in reversed(said) if word.machine_key), ""),
+    )
+    if there:
+        return msgspec.structs.replace(found, state="delivered")
+    if why_not is not None:
+        return msgspec.structs.replace(found, said=why_not)
+    last = said[-1] if said else None
+    if job is None:
+        return _by_words(found, last, now, may_be_dead=True)
+    match job.state:
+        case "queued":
+            return msgspec.structs.replace(found, state="queued", said=job.said)
+        case "running":
+            return _by_words(found, None if last and last.what == "ended" else last, now, may_be_dead=False)
+        case _ if last is not None and last.what == "ended":
+            return _by_words(found, last, now, may_be_dead=True)
+        case _:  # a killed one says nothing of itself
+            return msgspec.structs.replace(found, state="failed", said=job.said or "it ended and left no word")
+
+
+def _by_words(found: Standing, last: Word | None, now: float, *, may_be_dead: bool) -> Standing:
+    """What an attempt last said of itself, and whether it has been silent for too long since."""
+    if last is None:
+        return found if may_be_dead else msgspec.structs.replace(found, state="waiting", said="begins")
+    if last.what == "ended":
+        return msgspec.structs.replace(found, state="failed", said=last.said or "it ended without a session")
+    silent_s = now - last.at
+    if silent_s > _SILENT_S[last.what]:
+        said = f"no word from it for {silent_s / 60:.0f} minutes: it was killed, or its node hangs"
+        return msgspec.structs.replace(found, state="failed" if may_be_dead else "waiting", said=said)
+    if last.what == "measuring":
+        return msgspec.structs.replace(found, state="measuring", done=last.done, of=last.of, left_s=last.left_s)
+    return msgspec.structs.replace(found, state="waiting", said=last.said or last.what)
+
+
+#: Longest that an attempt is silent while all is well: a run takes a deadline at most, waiting as long as was allowed.
+_SILENT_S = {"begun": 300.0, "waiting": 3600.0, "locked": 600.0, "measuring": 300.0, "delivered": 300.0}
+
+
+# --- a session as the output of a job ---------------------------------------------------------------------------------
+
+_BEGIN = re.compile(r"-----BEGIN STEELYARD SESSION (?P<token>\S+) (?P<plan>[0-9a-f]+)-----")
+_END = re.compile(r"-----END STEELYARD SESSION (?P<sha256>[0-9a-f]{64})-----")
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """A session from the output of a job; ``contents`` is None if it is not whole, and ``wrong`` says why."""
+
+    token: str
+    contents: bytes | None
+    wrong: str = ""
+
+    def whole(self) -> bytes:
+        """The contents; raises SessionFileError if they are not whole."""
+        if self.contents is None:
+            raise SessionFileError(f"the session of {self.token} is not whole: {self.wrong}")
+        return self.contents
+
+
+def frame(token: str, plan: str, contents: bytes) -> str:
+    """A session as text that stands among other text: compressed, in lines, with its digest at the end."""
+    text = base64.b64encode(zlib.compress(contents, 6)).decode()
+    lines = [text[start : start + _LINE] for start in range(0, len(text), _LINE)]
+    digest = hashlib.sha256(contents).hexdigest()
+    begin, end = f"-----BEGIN STEELYARD SESSION {token} {plan}-----", f"-----END STEELYARD SESSION {digest}-----"
+    return "\n".join([begin, *lines, end, ""])
+
+
+def unframe(lines: Iterable[str]) -> Iterator[Framed]:
+    """The sessions in the output of jobs, in order; what stands between them is passed over."""
+    begun: re.Match[str] | None = None
+    inside: list[str] = []
+    for line in (raw.strip() for raw in lines):
+        if match := _BEGIN.fullmatch(line):
+            if begun:
+                yield Framed(begun["token"], None, "it has no end")
+            begun, inside = match, []
+        elif begun and (match := _END.fullmatch(line)):
+            yield _unpacked(begun["token"], "".join(inside), match["sha256"])
+            begun = None
+        elif begun:
+            inside.append(line)
+    if begun:
+        yield Framed(begun["token"], None, "it has no end")
+
+
+def _unpacked(token: str, text: str, digest: str) -> Framed:
+    try:
+        contents = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), _LARGEST)
+    except (binascii.Error, ValueError, zlib.error):
+        return Framed(token, None, "it is damaged")
+    if hashlib.sha256(contents).hexdigest() != digest:
+        return Framed(token, None, "its digest is another")
+    return Framed(token, contents)

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fleet without a cluster: the whole path on this machine, and what is in its way. test_slurm.py has a real Slurm."""
+
+import itertools
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import steelyard
+from steelyard.errors import (
+    BusyError,
+    CasesFailedError,
+    EngineError,
+    IncompleteError,
+    NothingMeasuredError,
+    StorageError,
+    UsageError,
+    VersionError,
+)
+from steelyard.keep import session as sessions
+from steelyard.keep.fleet import FleetFolder, frame
+from steelyard.records import Session
+from tests import processes
+from tests.integration.laboratory import words
+
+#: As quick as a session can be, on a machine that tests keep busy.
+QUICK = ("--quick", "--target", "1ms", "--values", "2", "--blocks", "2", "--deadline", "2s", "--seed", "1")
+RUN = ("fleet", "run", "plan.json", "--engine", "local", "--even-if-busy", "-o", "fleet")
+
+
+def planned(laboratory, *selectors: str) -> FleetFolder:
+    done = laboratory.do("fleet", "plan", *selectors, *QUICK)
+    assert done.returncode == 0, done.stderr
+    return FleetFolder(laboratory.folder / "fleet")
+
+
+def sessions_of(folder: FleetFolder) -> dict[str, Session]:
+    return {token: sessions.read(path) for token, path in folder.delivered().items()}
+
+
+def assert_nothing_overlaps(found) -> None:
+    """No run of any session began before the one before it had ended: each says when it began and how long it was."""
+    spans = sorted((run.started, run.started + run.wall_s) for session in found for run in session.runs)
+    # The wall time of a run is taken by a clock that does not jump; the moment of its beginning by one that may.
+    assert all(first[1] <= second[0] + 0.01 for first, second in itertools.pairwise(spans))
+
+
+def node(laboratory, *arguments: object, **more) -> subprocess.CompletedProcess[str]:
+    return laboratory.do("fleet", "node", *arguments, "--even-if-busy", **more)
+
+
+def test_the_same_plan_on_each_node_brings_a_session_a_token(laboratory, rogue):
+    laboratory.add(rogue, "rogue/well")
+    folder = planned(laboratory, "rogue", "null")
+    done = laboratory.do(*RUN, "--nodes", "a,b", "--sessions", "2")
+    assert done.returncode == 0, done.stderr
+    assert "4 of 4 sessions are there" in done.stderr
+    found = sessions_of(folder)
+    assert set(found) == {"a.1", "a.2", "b.1", "b.2"}
+    plan = json.loads((laboratory.folder / "plan.json").read_text())
+    for token, session in found.items():
+        assert session.end is not None
+        assert [case.name for case in session.header.selection] == plan["cases"]
+        placed = session.header.placed
+        assert (placed.token, placed.node, placed.engine, placed.plan) == (token, token[0], "local", plan["id"])
+        assert [audit.moment for audit in session.audits] == ["before", "after"]
+    assert len({session.header.seed for session in found.values()}) == 4
+    assert_nothing_overlaps(found.values())
+
+    before = {path: path.read_bytes() for path in folder.delivered().values()}
+    assert "fleet resume" in words(laboratory.do(*RUN).stderr)
+    resumed = laboratory.do("fleet", "resume", "fleet")
+    assert (resumed.returncode, len(laboratory.run_ids())) == (0, sum(count(session) for session in found.values()))
+    assert {path: path.read_bytes() for path in folder.delivered().values()} == before
+    status = laboratory.do("fleet", "status", "fleet", "--json")
+    assert Counter(one["state"] for one in json.loads(status.stdout)) == {"delivered": 4}
+    laboratory.assert_nothing_is_left()
+
+
+def count(session: Session) -> int:
+    return sum(run.case.startswith("rogue") for run in session.runs)
+
+
+def test_killing_node_parts_clients_and_probes_loses_no_session_and_makes_none_twice(laboratory, rogue):
+    laboratory.add(rogue, "rogue/slow")
+    folder = planned(laboratory, "rogue")
+
+    def node_part() -> list[int]:
+        return [pid for pid in processes.marked(laboratory.mark) if " node " in command_line(pid)]
+
+    with laboratory.start(*RUN, "--nodes", "a,b") as client:
+        laboratory.catch(client, lambda: measuring(folder, "a.1"), "the first session is being measured")
+        [process] = node_part()
+        os.kill(process, signal.SIGKILL)
+        laboratory.catch(client, lambda: measuring(folder, "b.1"), "the second session is being measured")
+        client.kill()
+        _, err = client.communicate()
+    assert "a.1: failed: was ended by SIGKILL" in words(err)
+    # The part of a killed client goes on; its session counts, and is not measured twice.
+    with laboratory.start("fleet", "resume", "fleet") as client:
+        laboratory.catch(client, lambda: probes(laboratory), "a probe is at work")
+        processes.kill(probes(laboratory)[0])
+        _, err = client.communicate(timeout=3 * processes.PATIENCE_S)
+    assert client.returncode == 0, err
+    found = sessions_of(folder)
+    assert set(found) == {"a.1", "b.1"}
+    assert all(session.end for session in found.values())
+    assert_nothing_overlaps(found.values())
+    processes.until(lambda: processes.gone(laboratory.mark), "nothing lives on")
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def measuring(folder: FleetFolder, token: str) -> bool:
+    return any(word.what == "measuring" for attempt in folder.words().get(token, ()) for word in attempt)
+
+
+def probes(laboratory) -> list[int]:
+    return [pid for pid in processes.marked(laboratory.mark) if processes.name_of(pid) == "slow"]
+
+
+def test_a_case_that_fails_is_told_and_the_session_is_there(laboratory, rogue):
+    laboratory.add(rogue, "rogue/fails")
+    folder = planned(laboratory, "rogue", "null")
+    done = node(laboratory, "plan.json", "--to", "fleet", "--node", "a")
+    assert done.returncode == CasesFailedError.exit_code, done.stderr
+    assert "rogue/fails@same failed in it" in words(done.stderr)
+    assert set(folder.delivered()) == {"a.1"}
+    again = node(laboratory, "plan.json", "--to", "fleet", "--node", "a")
+    assert (again.returncode, "is there already" in again.stderr) == (0, True)
+
+
+def test_what_a_machine_does_not_have_is_a_skip_and_nothing_at_all_an_error(laboratory, rogue):
+    laboratory.add(rogue, "rogue/well")
+    folder = planned(laboratory, "rogue", "null")
+    (laboratory.folder / "probes" / "rogue" / "well").unlink()
+    assert node(laboratory, "plan.json", "--to", "fleet", "--node", "a").returncode == 0
+    [session] = sessions_of(folder).values()
+    assert [skip.subject for skip in session.skips] == ["rogue/well@same"]
+    plan = folder.plan()
+    bare = msgspec.structs.replace(plan, cases=("rogue/well@same",))
+    (laboratory.folder / "bare.json").write_bytes(msgspec.json.encode(bare))
+    done = node(laboratory, "bare.json", "--to", "-")
+    assert done.returncode == NothingMeasuredError.exit_code
+    assert 'no probe matches "rogue/well@same"' in words(done.stderr)
+
+
+def test_another_version_is_refused_and_said(laboratory):
+    folder = planned(laboratory, "null")
+    plan = laboratory.folder / "plan.json"
+    plan.write_text(plan.read_text().replace(f'"{steelyard.__version__}"', '"0.0.7"'))
+    done = laboratory.do(*RUN, "--nodes", "a,b")
+    assert done.returncode == IncompleteError.exit_code
+    for name in ("a.1", "b.1"):
+        assert f"{name}: failed: this is Steelyard {steelyard.__version__} and the plan is of 0.0.7" in done.stderr
+    assert folder.delivered() == {}
+    assert node(laboratory, "plan.json", "--to", "fleet").returncode == VersionError.exit_code
+
+
+def test_a_machine_that_is_not_idle_is_not_measured_and_who_uses_it_is_said(laboratory):
+    folder = planned(laboratory, "null")
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"], env=laboratory.environment())
+        for _ in os.sched_getaffinity(0)
+    ]
+    try:
+        done = laboratory.do("fleet", "node", "plan.json", "--to", "fleet", "--idle-wait", "100ms")
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert done.returncode == BusyError.exit_code
+    assert "this machine is not idle (" in words(done.stderr)
+    assert folder.delivered() == {}
+
+
+IN_A_SMALL_DISK = """
+mount -t tmpfs -o size=36k none fleet || exit 77
+"$@"; echo "first: $?"
+ls fleet/sessions fleet/incoming
+mount -o remount,size=4m fleet
+"$@"; echo "second: $?"
+ls fleet/sessions fleet/incoming
+"""
+
+
+def test_a_full_disk_in_the_middle_of_a_session_keeps_nothing_of_it_and_the_next_time_all(laboratory):
+    planned(laboratory, "null")
+    (laboratory.folder / "fleet").mkdir()
+    part = [*processes.command("fleet", "node", "plan.json", "--to", "fleet", "--node", "a", "--even-if-busy")]
+    alone = ["unshare", "-m" if os.geteuid() == 0 else "-Urm", "sh", "-c", IN_A_SMALL_DISK, "sh", *part]
+    done = subprocess.run(
+        alone, cwd=laboratory.folder, env=laboratory.environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("no file system may be mounted here, not even in a namespace of one's own")
+    first, second = done.stdout.split("first: ")[1].split("second: ")
+    assert first.splitlines()[0] == str(StorageError.exit_code), done.stderr
+    assert "a.1" not in first
+    assert "No space left on device" in done.stderr
+    assert "nothing of it was kept" in words(done.stderr)
+    assert second.splitlines()[0] == "0", done.stderr
+    assert second.count("a.1.session.jsonl") == 1
+
+
+def test_a_machine_without_room_of_its_own_says_so(laboratory):
+    folder = planned(laboratory, "null")
+    limit = (4000, resource.RLIM_INFINITY)
+    done = node(
+        laboratory,
+        *("plan.json", "--to", "fleet", "--node", "a"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+    )
+    assert done.returncode == StorageError.exit_code, done.stderr
+    assert "nothing of the session was kept: make room there" in words(done.stderr)
+    assert folder.delivered() == {}
+    assert folder.words()["a.1"][-1][-1].code == StorageError.exit_code
+
+
+def test_a_part_that_is_told_to_stop_leaves_nothing(laboratory, rogue):
+    laboratory.add(rogue, "rogue/slow")
+    folder = planned(laboratory, "rogue")
+    with laboratory.start("fleet", "node", "plan.json", "--to", "fleet", "--node", "a", "--even-if-busy") as part:
+        laboratory.catch(part, lambda: probes(laboratory), "a probe is at work")
+        part.send_signal(signal.SIGTERM)
+        _, err = part.communicate(timeout=processes.PATIENCE_S)
+    assert part.returncode == 143
+    assert "Traceback" not in err
+    assert folder.delivered() == {}
+    assert folder.words()["a.1"][-1][-1].said == "it was told to stop"
+    laboratory.assert_nothing_is_left()
+
+
+def test_without_a_shared_folder_sessions_come_as_output(laboratory):
+    planned(laboratory, "null")
+    plan = (laboratory.folder / "plan.json").read_text()
+    with laboratory.start("fleet", "node", "plan.json", "--to", "-", "--node", "a", "--even-if-busy") as part:
+        out, err = part.communicate(timeout=processes.PATIENCE_S)
+    assert part.returncode == 0, err
+    (laboratory.folder / "a.out").write_text(f"Welcome to a!\n{out}")
+    done = laboratory.do("fleet", "collect", "fleet", "a.out", "--plan", "plan.json")
+    assert (done.returncode, done.stdout) == (0, "1 sessions brought in, 0 were there already\n"), done.stderr
+    folder = FleetFolder(laboratory.folder / "fleet")
+    assert sessions_of(folder)["a.1"].header.placed.plan == json.loads(plan)["id"]
+    assert "0 sessions brought in, 1 were there" in laboratory.do("fleet", "collect", "fleet", "a.out").stdout
+    (laboratory.folder / "a.out").write_text(frame("b.1", "00", b"torn")[:-10])
+    torn = laboratory.do("fleet", "collect", "fleet", "a.out")
+    assert torn.returncode == IncompleteError.exit_code
+    assert "the session of b.1 is not whole" in words(torn.stderr)
+    (laboratory.folder / "a.out").write_text("nothing\n")
+    assert laboratory.do("fleet", "collect", "fleet", "a.out").returncode == IncompleteError.exit_code
+    assert set(folder.delivered()) == {"a.1"}
+
+
+REFUSALS = {
+    "no plan": (["run", "nowhere.json"], UsageError, "cannot be read"),
+    "something else": (["run", "other.json"], UsageError, "no plan of a fleet"),
+    "no engine": (["run", "plan.json", "--engine", "smoke"], EngineError, "no engine"),
+    "a partition of this machine": (["run", "plan.json", "--engine", "local", "--partition", "x"], EngineError, "part"),
+    "no node": (["run", "plan.json", "--engine", "local", "--nodes", "../x"], UsageError, "no name of a node"),
+    "a node twice": (["run", "plan.json", "--engine", "local", "--nodes", "a,a"], UsageError, "names a node twice"),
+    "no session": (["run", "plan.json", "--sessions", "0"], UsageError, "at least 1"),
+    "sbatch for nothing": (["run", "plan.json", "--engine", "local", "--sbatch=-A x"], UsageError, "--engine slurm"),
+    "no fleet": (["status", "."], UsageError, "no fleet"),
+    "nothing to resume": (["resume", "."], UsageError, "no fleet"),
+    "a plan that is there": (["plan", "null"], UsageError, "exists"),
+    "a wait that is none": (["node", "plan.json", "--to", "x", "--lock-wait", "soon"], UsageError, "not a duration"),
+}
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory):
+    from tests.integration.laboratory import a_laboratory
+
+    with a_laboratory(tmp_path_factory.mktemp("refusing")) as made:
+        planned(made, "null")
+        (made.folder / "other.json").write_text("{}")
+        yield made
+
+
+@pytest.mark.parametrize(("arguments", "error", "sentence"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_bad_input_gets_one_sentence(refusing, arguments, error, sentence):
+    before = sorted(refusing.folder.iterdir())
+    done = refusing.do("fleet", *arguments)
+    assert done.returncode == error.exit_code, done.stderr
+    assert sentence in words(done.stderr)
+    assert "Traceback" not in done.stderr
+    assert sorted(refusing.folder.iterdir()) == before

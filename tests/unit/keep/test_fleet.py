@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of a fleet: whole sessions or none, one a token, and where each token stands."""
+
+import errno
+import os
+import threading
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.errors import SessionFileError, StorageError, UsageError
+from steelyard.keep import fleet
+from steelyard.keep.fleet import FleetFolder, Speaker, frame, standings, token_of, unframe
+from steelyard.records import End, FleetJob, FleetOrder, FleetPlan, Placed, Word
+from tests.making import a_case, a_header
+
+PLAN = FleetPlan(id="0123456789ab", steelyard="0", cases=("null/null@same",), seed=1)
+ORDER = FleetOrder(
+    id="00000000", at="2026-01-02T03:04:05+00:00", engine="local", nodes=("n1",), sessions=1, time_limit_s=1
+)
+END = End(at="2026-01-02T03:04:06+00:00", reason="blocks", blocks=0, wall_s=1.0, timed_s=0.5)
+
+
+def contents(token="n1.1", plan=PLAN.id, end=True, command=("run",)) -> bytes:
+    placed = Placed(plan=plan, token=token, node=fleet.node_of(token))
+    lines = [a_header(a_case(), placed=placed, command=command), *([END] if end else [])]
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = FleetFolder(tmp_path / "fleet")
+    made.begin(PLAN)
+    return made
+
+
+def left_behind(folder) -> list:
+    return list((folder.path / "incoming").iterdir())
+
+
+@pytest.mark.parametrize("node", ["", "../n", "n/1", ".n", "n 1", "n\n", "n[1-3]"])
+def test_what_no_node_is_called_is_refused(node):
+    with pytest.raises(UsageError, match="no name of a node"):
+        token_of(node, 1)
+
+
+def test_a_token_gives_its_node_again():
+    assert fleet.node_of(token_of("n1.cluster.example", 3)) == "n1.cluster.example"
+    with pytest.raises(UsageError):
+        fleet.node_of("n1")
+
+
+def test_a_plan_survives_its_file(folder):
+    assert folder.plan() == PLAN
+    assert folder.order() is None
+    FleetFolder(folder.path).begin(PLAN)
+
+
+def test_a_folder_of_another_plan_is_refused(folder):
+    with pytest.raises(UsageError, match="of another plan"):
+        folder.begin(msgspec.structs.replace(PLAN, seed=2))
+
+
+def test_a_fleet_is_ordered_once(folder):
+    folder.begin(PLAN, ORDER)
+    assert folder.order() == ORDER
+    with pytest.raises(UsageError, match="fleet resume"):
+        folder.begin(PLAN, ORDER)
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b'{"type":"session"}', b"\xff", b"[" * 100_000])
+def test_what_is_no_plan_is_refused(text):
+    with pytest.raises(UsageError, match="no plan of a fleet"):
+        fleet.read_plan(text, "here")
+
+
+def test_a_folder_without_a_plan_is_no_fleet(tmp_path):
+    with pytest.raises(UsageError, match="no fleet"):
+        FleetFolder(tmp_path).plan()
+
+
+def test_a_malformed_order_is_named(folder):
+    (folder.path / "order.json").write_text("{")
+    with pytest.raises(UsageError, match=r"order\.json"):
+        folder.order()
+
+
+def test_a_token_has_one_session_whoever_comes_twice(folder):
+    first, second = contents(), contents(command=("another",))
+    assert folder.deliver("n1.1", first)
+    assert not folder.deliver("n1.1", second)
+    assert folder.delivered() == {"n1.1": folder.session("n1.1")}
+    assert folder.session("n1.1").read_bytes() == first
+    assert left_behind(folder) == []
+
+
+def test_of_many_that_come_at_once_one_is_kept_and_whole(folder):
+    all_of_them = [contents(command=("run", "x" * number * 1000)) for number in range(8)]
+    won = []
+    threads = [threading.Thread(target=lambda c=c: won.append(folder.deliver("n1.1", c))) for c in all_of_them]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == [False] * 7 + [True]
+    assert folder.session("n1.1").read_bytes() in all_of_them
+    assert left_behind(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (contents(end=False), "not complete"),
+        (contents()[:-1], "not complete"),
+        (contents(token="n2.1"), "not that of n1.1"),
+        (contents(plan="ffffffffffff"), "not that of n1.1"),
+        (b"", "not a session file"),
+        (b"what?\n", "not a line"),
+    ],
+)
+def test_what_is_not_the_whole_session_of_the_token_is_not_taken(folder, given, why):
+    with pytest.raises(SessionFileError, match=why):
+        folder.deliver("n1.1", given)
+    assert folder.delivered() == {}
+
+
+def test_a_token_that_leads_elsewhere_is_not_taken(folder):
+    with pytest.raises(SessionFileError, match="no token"):
+        folder.deliver("../plan.1", contents())
+
+
+@pytest.mark.parametrize("at", ["fsync", "link"])
+def test_without_room_nothing_is_kept_and_it_is_said(folder, monkeypatch, at):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, at, full)
+    with pytest.raises(StorageError, match=r"No space left on device.*fleet resume"):
+        folder.deliver("n1.1", contents())
+    monkeypatch.undo()
+    assert folder.delivered() == {}
+    assert left_behind(folder) == []
+    assert folder.deliver("n1.1", contents())
+
+
+def test_a_file_system_without_links_serves_as_well(folder, monkeypatch):
+    def no_links(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    assert folder.deliver("n1.1", contents())
+    assert not folder.deliver("n1.1", contents(command=("another",)))
+    assert folder.session("n1.1").read_bytes() == contents()
+    assert left_behind(folder) == []
+
+
+def test_a_link_whose_answer_was_lost_was_made(folder, monkeypatch):
+    link = os.link
+
+    def made_but_not_told(source, target):
+        link(source, target)
+        raise FileExistsError(errno.EEXIST, "File exists")
+
+    monkeypatch.setattr(os, "link", made_but_not_told)
+    assert folder.deliver("n1.1", contents())
+
+
+def test_what_a_killed_one_began_to_bring_in_is_removed_when_it_is_old(folder):
+    old, young = (folder.path / "incoming" / f"n1.1.session.jsonl.{name}" for name in ("old", "young"))
+    for torn in (old, young):
+        torn.write_bytes(b"{")
+    os.utime(old, (0, 0))
+    folder.deliver("n1.1", contents())
+    assert left_behind(folder) == [young]
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_words_are_read_again_by_token_and_attempt(folder):
+    for attempt in range(2):
+        speaker = Speaker(folder, "n1.1", job="17", restart=attempt)
+        speaker.say(Word(at=0, what="begun"))
+        speaker.say(Word(at=0, what="ended", code=74, said="no room"))
+    [first, second] = folder.words()["n1.1"]
+    assert [word.what for word in first] == ["begun", "ended"]
+    assert (second[0].job, second[0].restart) == ("17", 1)
+    assert first[0].host
+    assert first[0].at <= second[0].at
+
+
+def test_torn_words_are_passed_over(folder):
+    Speaker(folder, "n1.1", "", 0).say(Word(at=0, what="begun"))
+    [path] = (folder.path / "words" / "n1.1").iterdir()
+    path.write_bytes(path.read_bytes() + b'nonsense\n{"at":1')
+    assert [word.what for word in folder.words()["n1.1"][0]] == ["begun"]
+    path.write_bytes(b"")
+    assert folder.words() == {}
+
+
+def test_words_that_cannot_be_said_stop_nothing(tmp_path):
+    (tmp_path / "words").write_text("in the way")
+    Speaker(FleetFolder(tmp_path), "n1.1", "", 0).say(Word(at=0, what="begun"))
+    Speaker(None, "n1.1", "", 0).say(Word(at=0, what="begun"))
+
+
+# --- standings --------------------------------------------------------------------------------------------------------
+
+
+def standing(*words: Word, job: FleetJob | None = None, delivered=False, why_not=None, now=100.0):
+    [found] = standings(
+        ["n1.1"],
+        ["n1.1"] if delivered else [],
+        {"n1.1": [list(words)]} if words else {},
+        {"n1.1": job} if job else {},
+        {"n1.1": why_not} if why_not else {},
+        now=now,
+    )
+    return found
+
+
+BEGUN = Word(at=90, what="begun")
+MEASURING = Word(at=99, what="measuring", done=3, of=9, left_s=5.0)
+FAILED = Word(at=99, what="ended", code=74, said="no room in /tmp")
+QUEUED = FleetJob(job="1", state="queued", said="Resources")
+RUNNING = FleetJob(job="1", state="running")
+DEAD = FleetJob(job="1", state="ended", said="its node died")
+
+
+def test_a_session_that_is_there_is_there_whatever_else_is_said():
+    assert standing(FAILED, job=DEAD, delivered=True, why_not="n1 is down").state == "delivered"
+
+
+def test_what_is_said_of_a_token():
+    assert standing().state == "missing"
+    assert (standing(job=QUEUED).state, standing(job=QUEUED).said) == ("queued", "Resources")
+    assert standing(job=RUNNING).state == "waiting"
+    assert standing(BEGUN, job=RUNNING).said == "begun"
+    assert standing(why_not="n1 is drained").said == "n1 is drained"
+    assert standing(job=QUEUED, why_not="n1 is drained").state == "missing"
+    found = standing(BEGUN, MEASURING, job=RUNNING)
+    assert (found.state, found.done, found.of, found.left_s, found.attempts) == ("measuring", 3, 9, 5.0, 1)
+
+
+def test_one_that_failed_says_why_itself_and_a_killed_one_by_its_engine():
+    assert standing(BEGUN, FAILED, job=DEAD).said == "no room in /tmp"
+    assert standing(BEGUN, FAILED).state == "failed"
+    assert standing(BEGUN, MEASURING, job=DEAD).said == "its node died"
+    assert standing(job=FleetJob(job="1", state="ended")).said == "it ended and left no word"
+
+
+def test_an_attempt_that_follows_a_failed_one_counts_alone():
+    assert standing(BEGUN, FAILED, job=RUNNING).state == "waiting"
+
+
+def test_long_silence_is_told_from_work():
+    silent = standing(BEGUN, MEASURING, now=99 + 600)
+    assert silent.state == "failed"
+    assert "no word from it for 10 minutes" in silent.said
+    assert standing(BEGUN, MEASURING, job=RUNNING, now=99 + 600).state == "waiting"
+    assert standing(BEGUN, MEASURING, now=99 + 60).state == "measuring"
+
+
+# --- frames -----------------------------------------------------------------------------------------------------------
+
+
+@given(st.binary(max_size=3000), st.lists(st.text(alphabet="abc -$", max_size=30), max_size=3))
+def test_a_session_comes_whole_out_of_the_output_of_a_job(session, around):
+    text = "\n".join([*around, frame("n1.1", PLAN.id, session) + "\n".join(around), frame("n2.1", PLAN.id, b"x")])
+    found = list(unframe(text.splitlines()))
+    assert [(one.token, one.contents) for one in found] == [("n1.1", session), ("n2.1", b"x")]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda lines: lines[:-1], "no end"),
+        (lambda lines: [lines[0], *lines], "no end"),
+        (lambda lines: [lines[0], "slurmstepd: error: ***", *lines[1:]], "damaged"),
+        (lambda lines: [lines[0], *lines[2:]], "damaged"),
+        (lambda lines: [*lines[:-1], lines[-1].replace(lines[-1][29:33], "0123")], "digest"),
+    ],
+)
+def test_a_session_that_is_not_whole_is_not_taken_out(spoil, why):
+    lines = frame("n1.1", PLAN.id, os.urandom(200)).splitlines()
+    found = next(iter(unframe(spoil(lines))))
+    assert found.contents is None
+    assert why in found.wrong
+    with pytest.raises(SessionFileError, match="not whole"):
+        found.whole()
