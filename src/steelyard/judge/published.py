@@ -45,7 +45,7 @@ class PublishedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 class _File(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: Source
-    figure: tuple[PublishedFigure, ...]
+    figure: tuple[PublishedFigure, ...] = ()
 
 
 class Published(Record, frozen=True, kw_only=True):
@@ -79,6 +79,12 @@ def library() -> tuple[Published, ...]:
                 raise InstallationError(f"{name}: {figure.case!r} is no case")
             found.append(Published(source=file.source, figure=figure))
     return tuple(found)
+
+
+@cache
+def sources() -> dict[str, Source]:
+    """Every source by its id, also one that gives no figure."""
+    return {file.source.id: file.source for file in read_all("published", _File).values()}
 
 
 def beside(case: Case, metric: str, main: str) -> tuple[Published, ...]:

@@ -171,7 +171,7 @@ def _simulations() -> tuple[dict[str, SimulatedFigure], str]:
 @cache
 def library() -> tuple[tuple[Source, _Table], ...]:
     """Every table with its source. Raises InstallationError with the file and what is wrong in it."""
-    sources = {item.source.id: item.source for item in published.library()}
+    sources = published.sources()
     found: list[tuple[Source, _Table]] = []
     for name, file in published.read_all("tables", _File).items():
         source = sources.get(file.source)
