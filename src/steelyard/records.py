@@ -20,6 +20,8 @@ Placement = Literal["same", "cross", "free"]
 Statistic = Literal["lower_quartile", "median"]
 Better = Literal["lower", "higher", "neither"]
 Scalar = int | str
+#: The innermost loops of a function, each as its instructions.
+Loops = tuple[tuple[str, ...], ...]
 
 #: Begins the quantities that are made of the processor's counters.
 _COUNTER = "counter."
@@ -44,7 +46,8 @@ class Metric(Record, frozen=True, kw_only=True):
 class Parameter(Record, frozen=True, kw_only=True):
     """What may be varied: an integer within limits or a choice of words, and the default sweep.
 
-    ``brief``: those of the sweep that a first session of a few minutes takes; all of it when empty.
+    ``brief``: those of the sweep that a first session of a few minutes takes; all of it when empty. ``built``: it says
+    how the timed part was compiled, and not what is done.
     """
 
     name: str
@@ -56,12 +59,14 @@ class Parameter(Record, frozen=True, kw_only=True):
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
+    built: bool = False
 
 
 class Descriptor(Record, frozen=True, kw_only=True):
     """What a probe says about itself (``--describe``).
 
-    ``warms_up``: it compiles itself while it runs, so that the values of a run are a time series.
+    ``warms_up``: it compiles itself while it runs, so that the values of a run are a time series. ``value_ms``: values
+    need be no longer; 0 where it does not say.
     """
 
     protocol: int
@@ -76,6 +81,7 @@ class Descriptor(Record, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...] = ()
     baseline: str | None = None
     warms_up: bool = False
+    value_ms: int = 0
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, if the probe has it."""
@@ -235,7 +241,10 @@ def counter_metrics(values: Iterable[Value]) -> tuple[Metric, ...]:
 
 
 class Meta(Record, frozen=True, kw_only=True):
-    """What a probe says about a run before its values. ``counters``: what the processor counted, and whose."""
+    """What a probe says about a run before its values.
+
+    ``counters``: what the processor counted, and whose. ``timed``: the function, of a part with variants.
+    """
 
     protocol: int
     probe: str
@@ -249,6 +258,7 @@ class Meta(Record, frozen=True, kw_only=True):
     search_ns: int = 0
     counters: str = ""
     counters_absent: str = ""
+    timed: str = ""
 
 
 class Transcript(Record, frozen=True, kw_only=True):
@@ -277,10 +287,14 @@ class Disturbance(Record, frozen=True, kw_only=True):
 
 
 class ProbeFacts(Record, frozen=True, kw_only=True):
-    """A probe as it was in a session: what it said about itself and which program it was."""
+    """A probe as it was in a session: what it said about itself and which program it was.
+
+    ``loops``: of a timed part with variants, by function.
+    """
 
     descriptor: Descriptor
     sha256: str
+    loops: dict[str, Loops] = {}
 
 
 class PlannedCase(Record, frozen=True, kw_only=True):
@@ -359,7 +373,10 @@ class Placed(Record, frozen=True, kw_only=True):
 
 
 class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type"):
-    """First line: where, when, what was asked for."""
+    """First line: where, when, what was asked for.
+
+    ``target_given``: values have this length also where a probe says that shorter ones will do.
+    """
 
     schema: int
     id: str
@@ -375,6 +392,7 @@ class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type")
     budget_s: float | None
     target_ns: int
     values: int
+    target_given: bool = False
     variants: tuple[Variant, ...] = ()
     imported: Imported | None = None
     placed: Placed | None = None
@@ -419,6 +437,7 @@ class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
     cpus: tuple[int, ...] = ()
     compiler: str = ""
     flags: str = ""
+    timed: str = ""
     overhead_s: float = 0.0
     user_s: float = 0.0
     system_s: float = 0.0

@@ -9,6 +9,7 @@ if(DEFINED ENV{CI})
 endif()
 list(JOIN PROBE_FLAGS " " PROBE_FLAGS_TEXT)
 
+include(${CMAKE_CURRENT_LIST_DIR}/variants.cmake)
 steelyard_sources(c SOURCES)
 foreach(SOURCE IN LISTS SOURCES)
   steelyard_identity(${SOURCE} QUESTION WAY)
@@ -22,6 +23,7 @@ foreach(SOURCE IN LISTS SOURCES)
   target_compile_definitions(${TARGET} PRIVATE PROBE_ID="${QUESTION}/${WAY}" PROBE_FLAGS="${PROBE_FLAGS_TEXT}")
   target_link_libraries(${TARGET} PRIVATE Threads::Threads)
   install(TARGETS ${TARGET} RUNTIME DESTINATION ${STEELYARD_NATIVE}/probes/${QUESTION})
+  steelyard_variants(${TARGET} ${SOURCE} ${STEELYARD_NATIVE}/probes/${QUESTION})
 endforeach()
 
 # For probes of a user's own: `steelyard new` copies them.

@@ -119,12 +119,17 @@ int64_t probe_integer(const struct probe_run *run, const char *name)
     return run->integer[i];
 }
 
-bool probe_is(const struct probe_run *run, const char *name, const char *choice)
+const char *probe_choice(const struct probe_run *run, const char *name)
 {
     int i = parameter_index(run->probe, name);
     if (i < 0 || !run->probe->params[i].choices)
         probe_fail("the probe asks for a choice parameter %s that it does not declare", name);
-    return strcmp(run->choice[i], choice) == 0;
+    return run->choice[i];
+}
+
+bool probe_is(const struct probe_run *run, const char *name, const char *choice)
+{
+    return strcmp(probe_choice(run, name), choice) == 0;
 }
 
 int probe_cpu(const struct probe_run *run, int party)
@@ -323,6 +328,8 @@ static void print_parameter(const struct probe_param *p)
     print_list(",", "sweep", p->sweep);
     if (p->brief)
         print_list(",", "brief", p->brief);
+    if (p->built)
+        printf(",\"built\":true");
     putchar('}');
 }
 
@@ -346,6 +353,8 @@ static void describe(const struct probe *probe)
     print_pair(",", "source", probe->source);
     print_pair(",", "statistic", probe->statistic);
     print_pair(",", "baseline", probe->baseline);
+    if (probe->value_ms)
+        printf(",\"value_ms\":%u", probe->value_ms);
     print_words(",", "placements", probe->placements);
     print_words(",", "uses", probe->uses);
     printf(",\"metrics\":[");
@@ -384,8 +393,10 @@ static void print_meta(const struct probe_run *run, uint64_t operations, uint64_
     for (int i = 0; i < run->cpus; i++)
         printf("%s%d", i ? "," : "", run->cpu[i]);
     printf("],\"operations\":%" PRIu64, operations);
-    print_pair(",", "compiler", PROBE_COMPILER);
-    print_pair(",", "flags", PROBE_FLAGS);
+    print_pair(",", "compiler", run->compiler ? run->compiler : PROBE_COMPILER);
+    print_pair(",", "flags", run->flags ? run->flags : PROBE_FLAGS);
+    if (run->timed)
+        print_pair(",", "timed", run->timed);
     print_pair(",", "clock", "CLOCK_MONOTONIC");
     if (*counters_scope())
         print_pair(",", "counters", counters_scope());

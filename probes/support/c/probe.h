@@ -39,6 +39,7 @@ struct probe_param {
     const char *sweep;   /* comma separated default values; the first is used when nothing is said */
     const char *brief;   /* optional: those of them that a first session of a few minutes should take */
     int64_t min, max;    /* limits of an integer, inclusive */
+    bool built;          /* it says how the timed part was compiled (variants.h), and not what is done */
 };
 
 struct probe_value {
@@ -68,6 +69,7 @@ struct probe_run {
     int64_t integer[PROBE_MAX_PARAMS];
     const char *choice[PROBE_MAX_PARAMS];
     void *state;                 /* the probe's own, made by setup */
+    const char *timed, *compiler, *flags; /* of a timed part with variants (variants.h): its symbol, what compiled it */
     struct contexts *contexts;   /* live contexts, if any (contexts.h) */
 };
 
@@ -78,6 +80,7 @@ struct probe {
     const char *statistic;  /* required: "lower_quartile" for pure CPU cost, "median" where waiting is the subject */
     const char *placements; /* required: those of "same,cross,free" that make sense, the default first */
     const char *uses;       /* required: those of "cpu,sched,ipc,disk,net" that it loads */
+    unsigned value_ms;      /* optional: a session's values need be no longer; 0: as long as it asks for */
     const char *baseline;   /* optional: "question/way" of the case that measures this one's overhead; parameters of
                                the same name are passed on to it */
     const struct probe_metric *metrics; /* required: ends with {0}; the first is the main figure */
@@ -104,6 +107,7 @@ void probe_reading(struct probe_value *value, const char *name, double reading);
 /* Parameters of this run. pre: the probe declares a parameter of that name and kind. */
 int64_t probe_integer(const struct probe_run *run, const char *name);
 bool probe_is(const struct probe_run *run, const char *name, const char *choice);
+const char *probe_choice(const struct probe_run *run, const char *name);
 
 /* A doubt that travels with the result; printed once a run however often it is said. */
 void probe_caveat(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -160,6 +160,7 @@ class Lab:
             blocks=settings.planned_blocks,
             budget_s=None if settings.budget is None else parse_duration(settings.budget),
             target_ns=round(parse_duration(settings.target or (_QUICK_TARGET if settings.quick else _TARGET)) * 1e9),
+            target_given=settings.target is not None,
             values=settings.values or (plan.FEWEST_VALUES if settings.quick else _VALUES),
             variants=tuple(variants),
         )

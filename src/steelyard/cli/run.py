@@ -61,7 +61,8 @@ def command(
     resume
         Go on with an interrupted session.
     target
-        Length of one value; the number of operations is found once, in a pilot. Default 10ms.
+        Length of one value; the number of operations is found once, in a pilot. Default 10ms, or less where a probe
+        says that less will do.
     values
         Fewest values a run. Default 10.
     deadline

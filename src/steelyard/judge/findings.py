@@ -15,7 +15,7 @@ from steelyard.judge.controls import Control, controls, void_reason
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, runs_of
 from steelyard.judge.stats.modes import LEAST_RATIO, find_modes
 from steelyard.judge.stats.summary import subtract_overhead, summarise
-from steelyard.records import Better, Disturbance, Metric, Record, Scalar, Session, Skip, Value
+from steelyard.records import Better, Disturbance, Loops, Metric, Record, Scalar, Session, Skip, Value
 
 _CURVE_POINTS = 3
 #: Switches per operation, below which a way to switch did not do so.
@@ -68,7 +68,7 @@ class CaseFinding(Record, frozen=True, kw_only=True):
 
     switches: of the kernel, per operation. switched: those that the probe itself proved, per operation; None where it
     proves none because each operation is one. runtime: what compiled or ran the probe. counters: what the processor
-    counted an operation, if it did.
+    counted an operation, if it did. loops: of the function that was timed, where the build kept them.
     """
 
     case: str
@@ -86,6 +86,7 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     switched: float | None = None
     runtime: str = ""
     counters: tuple[Figure, ...] = ()
+    loops: Loops | None = None
 
     @property
     def where(self) -> str:
@@ -366,6 +367,7 @@ def _case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session) -> Cas
         switched=_switched(runs),
         runtime=next((run.compiler for run in runs.counted), ""),
         counters=tuple(figure for metric in runs.counters if (figure := _figure(runs, metric, None))),
+        loops=runs.loops,
     )
 
 
@@ -380,18 +382,24 @@ def _hardly_switches(case: CaseFinding) -> bool:
     return case.switched is not None and case.switched < _SWITCHES
 
 
-def _price_lists(cases: Sequence[CaseFinding]) -> tuple[PriceList, ...]:
+def _price_lists(session: Session, cases: Sequence[CaseFinding]) -> tuple[PriceList, ...]:
     """A list for every question that was answered in several ways, by the figure that each has first.
 
-    A probe stands in it once for each combination of its choices, which are ways of their own, with its numbers and its
-    placement as they come first; but not with a number at which hardly anything switched where there is another.
+    A probe stands in it once for each combination of its choices, which are ways of their own, with its numbers, its
+    placement and what compiled it as they come first; but not with a number at which hardly anything switched where
+    there is another.
     """
     stands: dict[tuple[str, str, Better], dict[tuple[str, str], CaseFinding]] = defaultdict(dict)
     for case in cases:
         if case.control:
             continue
         ways = stands[case.probe.split("/")[0], case.main.unit, case.main.better]
-        choices = " ".join(f"{key}={value}" for key, value in case.parameters.items() if isinstance(value, str))
+        descriptor = session.header.probes[case.probe].descriptor
+        choices = " ".join(
+            f"{one.name}={case.parameters[one.name]}"
+            for one in descriptor.parameters
+            if one.type == "choice" and not one.built and one.name in case.parameters
+        )
         before = ways.setdefault((case.probe, choices), case)
         if before.placement == case.placement and _hardly_switches(before) and not _hardly_switches(case):
             ways[case.probe, choices] = case
@@ -516,7 +524,7 @@ def judge(session: Session) -> Findings:
         curves=_curves(session, cases),
         matrices=_matrices(session, cases),
         tables=tables.beside({case.case: (case.main.median, case.main.unit) for case in cases}),
-        prices=_price_lists(cases),
+        prices=_price_lists(session, cases),
         skips=(*session.skips, *(_unsteady(runs) for runs in all_runs if runs.mostly_unsteady)),
         failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
         leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},

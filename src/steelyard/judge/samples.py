@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.judge.stats.warmup import WarmUp, classify
-from steelyard.records import Descriptor, Metric, PlannedCase, Run, Session, Statistic, Value, counter_metrics
+from steelyard.records import Descriptor, Loops, Metric, PlannedCase, Run, Session, Statistic, Value, counter_metrics
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -24,6 +24,7 @@ class CaseRuns:
     planned: PlannedCase
     descriptor: Descriptor
     runs: tuple[Run | None, ...]
+    kept_loops: Mapping[str, Loops] = field(default_factory=dict)
 
     @property
     def counted(self) -> tuple[Run, ...]:
@@ -34,6 +35,11 @@ class CaseRuns:
     def counters(self) -> tuple[Metric, ...]:
         """The metrics of what the processor counted in these runs; none where it counted nothing."""
         return counter_metrics(value for run in self.counted for value in run.values)
+
+    @property
+    def loops(self) -> Loops | None:
+        """The loops of the function that was timed, as the build kept them; None where it kept none."""
+        return next((self.kept_loops.get(run.timed) for run in self.counted), None)
 
     def sample(self, metric: Metric) -> FloatArray:
         """One number a block: NaN where the block has no run, or where what the metric divides by did not happen."""
@@ -114,6 +120,7 @@ def case_runs(session: Session) -> list[CaseRuns]:
         CaseRuns(
             planned=planned,
             descriptor=session.header.probes[planned.case.probe].descriptor,
+            kept_loops=session.header.probes[planned.case.probe].loops,
             runs=tuple(counting_run(attempts[planned.case.name, block]) for block in range(1, last_block + 1)),
         )
         for planned in session.plan.cases

@@ -20,10 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
 import steelyard
 from steelyard.errors import InstallationError, ProtocolError, SelectionError
 from steelyard.measure import protocol
-from steelyard.records import Case, CasePattern, Descriptor, Placement, ProbeFacts, Scalar, Skip
+from steelyard.records import Case, CasePattern, Descriptor, Loops, Placement, ProbeFacts, Scalar, Skip
 
 _DESCRIBE_TIMEOUT_S = 10
 _DESCRIBE_LIMIT = 1 << 20
@@ -47,8 +49,12 @@ class Probe:
     descriptor: Descriptor
 
     def facts(self) -> ProbeFacts:
-        """The descriptor and a digest of the program, for the session's header."""
-        return ProbeFacts(descriptor=self.descriptor, sha256=hashlib.sha256(self.path.read_bytes()).hexdigest())
+        """The descriptor, a digest of the program and what the build kept of its loops, for the session's header."""
+        return ProbeFacts(
+            descriptor=self.descriptor,
+            sha256=hashlib.sha256(self.path.read_bytes()).hexdigest(),
+            loops=loops(self.path),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,17 @@ def find_programs(folders: Iterable[Path]) -> dict[str, Path]:
             if path.is_file() and (os.access(path, os.X_OK) or path.suffix == ".skip"):
                 found.setdefault(f"{path.parent.name}/{path.stem}", path)
     return found
+
+
+def loops(program: Path) -> dict[str, Loops]:
+    """The loops of a timed part with variants, by function; empty where the build kept none."""
+    kept = program.with_name(f"{program.name}.loops.json")
+    if not kept.exists():
+        return {}
+    try:
+        return msgspec.json.decode(kept.read_bytes(), type=dict[str, Loops])
+    except msgspec.DecodeError as error:
+        raise InstallationError(f"{kept} is not as the build wrote it ({error}): build again") from error
 
 
 def command(program: Path, interpreter: str | None = None) -> list[str]:

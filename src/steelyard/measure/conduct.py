@@ -143,7 +143,7 @@ class Conductor:
         return cases
 
     def _pilot(self, case: Case, number: int, seconds_left: float) -> Run:
-        request = self._request(case, values=_PILOT_VALUES, target_ns=self._header.target_ns)
+        request = self._request(case, values=_PILOT_VALUES, target_ns=self._target_ns(case))
         outcome = self._runner.run(request)
         run = self._record(case, outcome, role="pilot", block=0, order=number, attempt=1)
         if run.status == "skipped":
@@ -151,6 +151,13 @@ class Conductor:
         self._append(run)
         self._progress.ran(run, seconds_left)
         return run
+
+    def _short_values(self, case: Case) -> int:
+        """Length in ns of values that need be no longer, as the probe says; 0 if it does not or the user said it."""
+        return 0 if self._header.target_given else self._descriptor(case).value_ms * 1_000_000
+
+    def _target_ns(self, case: Case) -> int:
+        return min(self._header.target_ns, self._short_values(case) or self._header.target_ns)
 
     def _planned(self, case: Case, run: Run, *, control: bool) -> PlannedCase:
         """What the pilot's run makes of a case. Its time of searching is no overhead of the runs to come."""
@@ -160,6 +167,8 @@ class Conductor:
         # Bytes get no better by taking longer, so nothing has to be repaid.
         repaid_s = run.overhead_s if descriptor.metrics[0].over in _TIMES else 0.0
         values, longer = plan.values_for(repaid_s, value_s, self._header.values, least_s)
+        if self._short_values(case):
+            longer = 1.0
         value_s *= longer
         baseline = self._work.baselines.get(case.name)
         control_group = plan.NULL if case in self._header.controls else ""
@@ -307,6 +316,7 @@ class Conductor:
             cpus=outcome.cpus,
             compiler=transcript.meta.compiler if transcript else "",
             flags=transcript.meta.flags if transcript else "",
+            timed=transcript.meta.timed if transcript else "",
             overhead_s=max(0.0, outcome.wall_s - timed_s - search_s),
             user_s=outcome.user_s,
             system_s=outcome.system_s,

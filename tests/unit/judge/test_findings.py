@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
+from msgspec.structs import replace
 
 from steelyard.judge.findings import PriceList, judge
 from steelyard.records import Audit, Case, Disturbance, End, Plan, Run, Skip
@@ -295,6 +296,16 @@ def test_a_way_is_listed_once_for_each_of_its_choices_by_its_first_number_and_pl
         "switch/q@same",
         "switch/r@same",
     }
+
+
+def test_a_way_is_listed_once_however_it_was_compiled():
+    cases = [a_case("code/p", compiler=compiler) for compiler in ("gcc", "clang")]
+    others = [a_case(f"code/{way}") for way in ("a", "b")]
+    built = a_descriptor("code/p", parameters=(replace(a_choice("compiler", "gcc", "clang"), built=True),))
+    runs = [a_run(case, block) for case in (*cases, *others) for block in range(1, 7)]
+    session = a_session(*runs, header=a_header(*cases, *others, probes=(built,)))
+    [prices] = judge(session).prices
+    assert set(prices.cases) == {"code/p[compiler=gcc]@same", "code/a@same", "code/b@same"}
 
 
 def test_a_number_at_which_nothing_switched_is_no_price_where_there_is_another():

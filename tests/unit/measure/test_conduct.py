@@ -321,3 +321,29 @@ def test_what_is_no_time_does_not_repay_a_long_start_with_more_values():
     lines = conducted(header(probes=(a_descriptor(FAST.probe, metrics=(bytes_each,)),)), long_start)
     planned = {case.case: case.values for case in plan_of(lines).cases}
     assert (planned[FAST], planned[SLOW] > 3) == (3, True)
+
+
+def length_of_values(lines) -> dict:
+    return {case.case: case.operations * COSTS[case.case.name] for case in plan_of(lines).cases if not case.control}
+
+
+@pytest.mark.parametrize(("target_given", "length"), [(False, 1e-3), (True, 10e-3)])
+def test_values_are_no_longer_than_a_probe_needs_them_unless_the_user_says_so(target_given, length):
+    head = header(probes=(a_descriptor(FAST.probe, value_ms=1),), target_ns=10_000_000, target_given=target_given)
+    lengths = length_of_values(conducted(head, runner()))
+    assert lengths == {FAST: pytest.approx(length, rel=0.01), SLOW: pytest.approx(10e-3, rel=0.01)}
+
+
+def test_what_a_probe_asks_for_is_no_reason_to_measure_longer_than_was_asked_for():
+    head = header(probes=(a_descriptor(FAST.probe, value_ms=100),))
+    assert length_of_values(conducted(head, runner()))[FAST] == pytest.approx(1e-3, rel=0.01)
+
+
+def test_a_long_start_is_repaid_with_more_values_but_not_with_longer_ones_where_short_ones_will_do():
+    long_start = runner(trouble=lambda request, _: dataclasses.replace(runner().run(request), wall_s=1.0))
+    lines = conducted(header(probes=(a_descriptor(FAST.probe, value_ms=1),)), long_start)
+    planned = {case.case: case for case in plan_of(lines).cases}
+    assert planned[FAST].values == planned[SLOW].values == plan.MOST_VALUES
+    lengths = length_of_values(lines)
+    assert lengths[FAST] == pytest.approx(1e-3, rel=0.01)
+    assert lengths[SLOW] > 10e-3
