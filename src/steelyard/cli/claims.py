@@ -6,18 +6,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
+from steelyard.errors import UsageError
+from steelyard.judge.advice import judge_advice
 from steelyard.judge.verdicts import judge_claims
 from steelyard.keep import session as sessions
+from steelyard.show import advice as show_advice
 from steelyard.show import claims
 
 
 def command(
     session: Path | None = None,
     *,
+    source: str | None = None,
+    advice: Annotated[bool, Parameter(negative="")] = False,
     short: Annotated[bool, Parameter(negative="")] = False,
+    markdown: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Say which published statements hold on this machine, which fail, and where they were wrong.
@@ -26,13 +33,37 @@ def command(
     ----------
     session
         Session file; the newest one of the sessions folder when left out.
+    source
+        Only what this source says, or those whose ids begin so: ``wzxue/code``, ``wzxue``.
+    advice
+        Print what becomes of the advice that claims carry: still worth following here, done by the compiler, no longer
+        true, or undecided.
     short
         Print a line for each claim that the session answers, without the evidence.
+    markdown
+        With --advice: write it here, as a page in Markdown.
     json
         Print one object a claim, figures in base units (seconds, bytes, bytes per second).
     """
     findings = judge_claims(sessions.read(session or sessions.latest()))
-    if json:
+    if source is not None:
+        kept = tuple(finding for finding in findings.findings if finding.source.id.startswith(source))
+        if not kept:
+            known = ", ".join(dict.fromkeys(finding.source.id for finding in findings.findings))
+            raise UsageError(f'no claim is from "{source}"; there are those of {known}')
+        findings = msgspec.structs.replace(findings, findings=kept)
+    if markdown is not None and not advice:
+        raise UsageError("--markdown writes a page of advice: give --advice with it")
+    if advice:
+        found = judge_advice(findings.findings)
+        if markdown is not None:
+            command = f"steelyard claims --advice{f' --source {source}' if source else ''} --markdown {markdown}"
+            markdown.write_text(show_advice.markdown(findings, found, command))
+        elif json:
+            output.print_json(show_advice.objects(found))
+        else:
+            show_advice.show(found, output.console(), findings.void)
+    elif json:
         output.print_json(claims.objects(findings))
     elif short:
         claims.show_short(findings, output.console())

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from enum import StrEnum
 from functools import cache
@@ -174,6 +175,8 @@ class Claim(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     ``statement`` is ours, one sentence; ``said`` is what the source said, as a fact with its figure; ``scope`` says
     where the statement is meant to be true; ``note`` is what was found wrong with it, or with how it was come by.
+    ``advice`` is what one should do if the statement is true. ``setting`` is the one of several settings of its entry
+    that this claim is about, by parameter.
     """
 
     id: str
@@ -182,6 +185,8 @@ class Claim(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     scope: str
     test: Rule
     note: str | None = None
+    advice: str | None = None
+    setting: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Sourced(Record, frozen=True, kw_only=True):
@@ -194,6 +199,10 @@ class Sourced(Record, frozen=True, kw_only=True):
 class _File(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: str
     claim: tuple[dict[str, Any], ...]
+
+
+class _Settings(Record, frozen=True, kw_only=True):
+    each: dict[str, list[str]]
 
 
 @cache
@@ -217,20 +226,46 @@ def read(contents: bytes, name: str) -> tuple[Sourced, ...]:
         file = msgspec.toml.decode(contents, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InstallationError(f"{name}: {error}") from error
-    source = {item.source.id: item.source for item in published.library()}.get(file.source)
+    source = published.sources().get(file.source)
     if source is None:
         raise InstallationError(f"{name}: no file in library/published has the source {file.source!r}")
-    claims = [_claim(entry, name, number) for number, entry in enumerate(file.claim, start=1)]
+    claims = [claim for number, entry in enumerate(file.claim, start=1) for claim in _claims(entry, name, number)]
     _check_ids([claim.id for claim in claims], name)
     return tuple(Sourced(source=source, claim=claim) for claim in claims)
 
 
-def _claim(entry: dict[str, Any], name: str, number: int) -> Claim:
+def _claims(entry: dict[str, Any], name: str, number: int) -> list[Claim]:
+    """The claims of an entry: one, or with ``each`` one for every combination of these parameters' values.
+
+    In the texts of such an entry ``{parameter}`` stands for the value.
+    """
+    where = f"{name}: claim {entry.get('id', number)!r}"
     try:
-        return msgspec.convert(entry, type=Claim)
+        each = msgspec.convert({"each": entry.get("each", {})}, type=_Settings).each
+        rest = {key: value for key, value in entry.items() if key != "each"}
+        settings = [dict(zip(each, values, strict=True)) for values in itertools.product(*each.values())]
+        claims = [msgspec.convert({**_put(rest, setting), "setting": setting}, type=Claim) for setting in settings]
     except msgspec.ValidationError as error:
         # The path inside a list says "[...]", which of thirty claims it was only we know.
-        raise InstallationError(f"{name}: claim {entry.get('id', number)!r}: {error}") from error
+        raise InstallationError(f"{where}: {error}") from error
+    for key in each:
+        if f"{{{key}}}" not in entry["id"]:
+            raise InstallationError(f"{where}: `each` makes several claims of it, and the id lacks {{{key}}}")
+    return claims
+
+
+def _put(what: Any, setting: dict[str, str]) -> Any:
+    """The same with the values of a setting in all its texts."""
+    match what:
+        case str():
+            for key, value in setting.items():
+                what = what.replace(f"{{{key}}}", value)
+            return what
+        case dict():
+            return {key: _put(value, setting) for key, value in what.items()}
+        case list():
+            return [_put(value, setting) for value in what]
+    return what
 
 
 def _check_ids(ids: list[str], name: str) -> None:

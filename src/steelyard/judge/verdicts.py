@@ -27,14 +27,17 @@ from steelyard.judge.stats.checks import FloatArray
 from steelyard.judge.stats.comparison import CONFIDENCE
 from steelyard.judge.stats.growth import Form
 from steelyard.judge.stats.summary import median_interval, middle
-from steelyard.records import Record, Session
+from steelyard.records import Loops, Record, Session
 
 # Fewer points leave no degree of freedom to choose a form with (`stats.growth`).
 _GROWTH_POINTS = 5
 
 
 class FigureSeen(Record, frozen=True, kw_only=True):
-    """A figure that a verdict rests on, in its base unit; ``low`` and ``high`` are None with too few blocks."""
+    """A figure that a verdict rests on, in its base unit; ``low`` and ``high`` are None with too few blocks.
+
+    ``loops``: of the function that was timed, where the build kept them.
+    """
 
     case: str
     metric: str
@@ -44,6 +47,7 @@ class FigureSeen(Record, frozen=True, kw_only=True):
     median: float
     low: float | None
     high: float | None
+    loops: Loops | None = None
 
 
 class RangeSeen(Record, frozen=True, kw_only=True):
@@ -106,7 +110,7 @@ class ClaimFindings(Record, frozen=True, kw_only=True):
     """All claims held against a session.
 
     ``void`` says why the session proves nothing, if its controls failed; ``edges`` is the size of the family: the ends
-    of ranges that were judged together.
+    of ranges that were judged together. ``compilers`` are those of timed parts with variants.
     """
 
     path: str
@@ -118,6 +122,7 @@ class ClaimFindings(Record, frozen=True, kw_only=True):
     confidence: float
     edges: int
     findings: tuple[ClaimFinding, ...]
+    compilers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +162,7 @@ def judge_claims(session: Session, claims: Sequence[Sourced] | None = None) -> C
         confidence=CONFIDENCE,
         edges=len(rows),
         findings=tuple(findings),
+        compilers=tuple(sorted({run.compiler for run in session.runs if run.timed})),
     )
 
 
@@ -326,6 +332,7 @@ def _seen(column: Column) -> FigureSeen:
         median=middle(there),
         low=_finite(interval.low),
         high=_finite(interval.high),
+        loops=column.runs.loops,
     )
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from steelyard.judge.claims import Verdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings, FigureSeen, GrowthSeen, RangeSeen, Settle
+from steelyard.show import machine_code
 from steelyard.units import format_interval, format_quantity
 
 _STYLES = {
@@ -23,6 +24,14 @@ _STYLES = {
     Verdict.UNDECIDED: "bold yellow",
     Verdict.NOT_COMPARABLE: "dim",
     Verdict.NOT_MEASURED: "dim",
+}
+#: A sign beside each word, for those who see no colours and for print.
+SIGNS = {
+    Verdict.HOLDS: "✓",
+    Verdict.FAILS: "✗",
+    Verdict.UNDECIDED: "?",
+    Verdict.NOT_COMPARABLE: "–",
+    Verdict.NOT_MEASURED: "–",
 }
 _WIDEST = 120
 #: Doubts printed of one claim; a loaded machine gives a new one with every run.
@@ -175,9 +184,10 @@ def _growth(growth: GrowthSeen) -> str:
 def _figure(figure: FigureSeen) -> str:
     name = f"{figure.case} {figure.metric}{' less overhead' if figure.net else ''}"
     value = format_quantity(figure.median, figure.unit)
-    if figure.low is None or figure.high is None:
-        return f"{name} {value}"
-    return f"{name} {value} {format_interval(figure.low, figure.high, figure.median, figure.unit)}"
+    if figure.low is not None and figure.high is not None:
+        value += f" {format_interval(figure.low, figure.high, figure.median, figure.unit)}"
+    code = machine_code.counted(figure.loops)
+    return f"{name} {value}{f', {code}' if code else ''}"
 
 
 def _settle(settle: Settle) -> str:

@@ -72,6 +72,8 @@ MISTAKES = {
     "empty range": (GOOD + "at_least = 3.0\n", "3.0"),
     "ratio of nothing": (GOOD.replace("at_most = 2.0", "at_most = -2.0"), "above zero"),
     "same id": (GOOD + GOOD, "share the id"),
+    "several claims of one id": (GOOD.replace("[claim.test]", 'each = { size = ["1", "2"] }\n[claim.test]'), "{size}"),
+    "settings that are no lists": (GOOD.replace("[claim.test]", "each = { size = 1 }\n[claim.test]"), "each"),
 }
 
 

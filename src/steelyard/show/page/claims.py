@@ -7,17 +7,10 @@ from itertools import groupby
 
 from steelyard.judge.claims import Verdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
-from steelyard.show.claims import answered, counts, evidence, short
+from steelyard.show import machine_code
+from steelyard.show.claims import SIGNS, answered, counts, evidence, short
 from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
 
-#: A sign beside each word, for those who see no colours and for print.
-_SIGNS = {
-    Verdict.HOLDS: "✓",
-    Verdict.FAILS: "✗",
-    Verdict.UNDECIDED: "?",
-    Verdict.NOT_COMPARABLE: "–",
-    Verdict.NOT_MEASURED: "–",
-}
 _CAVEATS = 3
 
 
@@ -69,10 +62,15 @@ def _claim(finding: ClaimFinding) -> Markup:
         ("said", claim.said),
         ("scope", claim.scope),
         *([("but", claim.note)] if claim.note else []),
+        *(
+            (figure.case, fold(machine_code.counted(figure.loops), tag("pre", machine_code.listing(figure.loops))))
+            for figure in finding.figures
+            if figure.loops
+        ),
         *(("caveat", caveat) for caveat in shown),
         *([("", f"and {more} more caveats")] if more > 0 else []),
     ]
-    word = tag("span", f"{_SIGNS[verdict]} {verdict.value}", class_=f"verdict {verdict.value.replace(' ', '-')}")
+    word = tag("span", f"{SIGNS[verdict]} {verdict.value}", class_=f"verdict {verdict.value.replace(' ', '-')}")
     found = tag("span", short(finding), class_="found") if finding.ranges or finding.growth else Markup()
     return tag(
         "details",

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice as a person reads it: what becomes of it is a word, and what was found stands below."""
+
+import io
+
+import msgspec
+from rich.console import Console
+
+from steelyard.judge.advice import judge_advice
+from steelyard.show import advice
+from tests.unit.judge.test_advice import gaining
+
+
+def printed(*gains, void=None):
+    stream = io.StringIO()
+    advice.show(judge_advice(gaining(*gains)), Console(file=stream, width=100, highlight=False), void)
+    return " ".join(stream.getvalue().split())
+
+
+def test_the_conclusion_is_a_word_and_each_setting_says_by_how_much():
+    text = printed(2.0, 2.0, 2.0, 0.5)
+    assert "STILL WORTH FOLLOWING Do it. true of gcc -O2 following it costs: clang -O2" in text
+    assert "gcc -O0 holds 2.00 times" in text
+    assert "clang -O2 fails 0.50 times" in text
+
+
+def test_settings_that_were_not_measured_say_only_that():
+    text = printed(2.0, None, None, None)
+    assert "NOT MEASURED Do it." in text
+    assert "clang -O2 not measured" in text
+
+
+def test_a_void_session_says_so_before_anything_else():
+    assert printed(2.0, 2.0, 2.0, 2.0, void="it was disturbed").startswith("VOID: it was disturbed")
+
+
+def test_a_program_gets_conclusion_and_verdicts():
+    [found] = advice.objects(judge_advice(gaining(2.0, 1.0, 2.0, 1.0)))
+    assert found["conclusion"] == "the compiler does it"
+    assert found["claims"]["faster-gcc-0"] == "holds"
+    assert found["claims"]["faster-clang-2"] == "fails"
+    assert msgspec.json.encode(found)
