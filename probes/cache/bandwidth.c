@@ -111,6 +111,7 @@ static const struct probe bandwidth_probe = {
     .statistic = "lower_quartile",
     .placements = "same",
     .uses = "cpu",
+    .value_ms = 2,
     .metrics = (const struct probe_metric[]){
         {"bandwidth", "B/s", "higher", "bytes", "wall", "bytes read, written or copied in a second, each counted once"},
         {"pass", "s", "lower", "wall", "operations", "time of one pass"},

@@ -60,6 +60,7 @@ static const struct probe latency_probe = {
     .statistic = "lower_quartile",
     .placements = "same",
     .uses = "cpu",
+    .value_ms = 2,
     .metrics = (const struct probe_metric[]){
         {"load", "s", "lower", "wall", "operations", "time from one load to the next that waits for it"}, {0}},
     .params = params,

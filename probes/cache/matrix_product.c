@@ -117,12 +117,13 @@ static const struct probe matrix_product = {
     .statistic = "lower_quartile",
     .placements = "same",
     .uses = "cpu",
+    .value_ms = 2,
     .metrics = (const struct probe_metric[]){
         {"multiplication", "s", "lower", "wall", "multiplications", "time for each of the n*n*n multiplications"},
         {"product", "s", "lower", "wall", "operations", "time of one product"},
         {0}},
     .params = (const struct probe_param[]){
-        {.name = "n", .doc = "rows and columns", .unit = "1", .sweep = "64,128,256,512", .brief = "64,256", .min = 2,
+        {.name = "n", .doc = "rows and columns", .unit = "1", .sweep = "64,128,256", .brief = "64,256", .min = 2,
          .max = 4096},
         MATRIX_METHOD_PARAM,
         {0}},

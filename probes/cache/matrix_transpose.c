@@ -80,12 +80,13 @@ static const struct probe matrix_transpose = {
     .statistic = "lower_quartile",
     .placements = "same",
     .uses = "cpu",
+    .value_ms = 2,
     .metrics = (const struct probe_metric[]){
         {"element", "s", "lower", "wall", "elements", "time for each of the n*n elements"},
         {"transpose", "s", "lower", "wall", "operations", "time of one transpose"},
         {0}},
     .params = (const struct probe_param[]){
-        {.name = "n", .doc = "rows and columns", .unit = "1", .sweep = "64,256,1000,1024,2048", .brief = "64,1024",
+        {.name = "n", .doc = "rows and columns", .unit = "1", .sweep = "64,256,1000,1024", .brief = "64,1024",
          .min = 2, .max = 16384},
         MATRIX_METHOD_PARAM,
         {0}},

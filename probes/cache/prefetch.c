@@ -158,12 +158,13 @@ static const struct probe prefetch_probe = {
     .statistic = "lower_quartile",
     .placements = "same",
     .uses = "cpu",
+    .value_ms = 2,
     .metrics = (const struct probe_metric[]){
         {"step", "s", "lower", "wall", "operations", "time of one step"}, {0}},
     .params = (const struct probe_param[]){
         {.name = "structure", .doc = "what is walked", .choices = "list,hash,gather", .sweep = "list,hash,gather"},
         {.name = "distance", .doc = "steps from the prefetch to the visit; 0 does not prefetch", .unit = "1",
-         .sweep = "0,1,2,4,8,16,32", .brief = "0,8", .min = 0, .max = 1024},
+         .sweep = "0,1,4,8,16", .brief = "0,8", .min = 0, .max = 1024},
         {.name = "log2_nodes", .doc = "logarithm of the number of nodes, of 64 bytes each", .unit = "1", .sweep = "20",
          .min = 4, .max = 26},
         {0}},

@@ -107,6 +107,7 @@ static const struct probe record_probe = {
     .statistic = "lower_quartile",
     .placements = "same",
     .uses = "cpu",
+    .value_ms = 2,
     .metrics = (const struct probe_metric[]){
         {"visit", "s", "lower", "wall", "operations", "time of one visit"}, {0}},
     .params = (const struct probe_param[]){

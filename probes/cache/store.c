@@ -110,6 +110,7 @@ static const struct probe store_probe = {
     .statistic = "lower_quartile",
     .placements = "same",
     .uses = "cpu",
+    .value_ms = 2,
     .metrics = (const struct probe_metric[]){
         {"line", "s", "lower", "wall", "lines", "time of a line: written, and read if it is"},
         {"pass", "s", "lower", "wall", "operations", "time of one pass"},

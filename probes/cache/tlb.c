@@ -56,11 +56,12 @@ static const struct probe tlb_probe = {
     .statistic = "lower_quartile",
     .placements = "same",
     .uses = "cpu",
+    .value_ms = 2,
     .metrics = (const struct probe_metric[]){
         {"load", "s", "lower", "wall", "operations", "time from one load to the next that waits for it"}, {0}},
     .params = (const struct probe_param[]){
         {.name = "visited", .doc = "stretches of 4096 bytes of which one line is visited", .unit = "1",
-         .sweep = "16,32,64,128,256,512,1024,2048,4096,8192,16384,32768", .brief = "64,1024,16384", .min = 2,
+         .sweep = "16,32,64,256,1024,2048,4096,16384,32768", .brief = "64,1024,16384", .min = 2,
          .max = 4194304},
         {.name = "pages", .doc = "pages of 4 KiB or of 2 MiB", .choices = "small,huge", .sweep = "small,huge"},
         {0}},
