@@ -7,8 +7,10 @@ import msgspec
 from rich.console import Console
 
 from steelyard.judge.advice import judge_advice
+from steelyard.judge.verdicts import judge_claims
 from steelyard.show import advice
-from tests.unit.judge.test_advice import gaining
+from tests.unit.judge.sessions import steady, weighed
+from tests.unit.judge.test_advice import LIBRARY, gaining
 
 
 def printed(*gains, void=None):
@@ -40,3 +42,18 @@ def test_a_program_gets_conclusion_and_verdicts():
     assert found["claims"]["faster-gcc-0"] == "holds"
     assert found["claims"]["faster-clang-2"] == "fails"
     assert msgspec.json.encode(found)
+
+
+def test_a_page_has_a_column_for_each_setting():
+    session = judge_claims(weighed({"code/y@same": steady(1e-9)}), LIBRARY)
+    text = advice.markdown(session, judge_advice(gaining(2.0, 2.0, 2.0, 0.5)), "steelyard claims")
+    assert "| advice | what becomes of it | gcc -O0 | gcc -O2 | clang -O0 | clang -O2 |" in text
+    assert (
+        "| Do it. | **still worth following**; true of gcc -O2; following it costs: clang -O2 "
+        "| ✓ 2.00 | ✓ 2.00 | ✓ 2.00 | ✗ 0.50 |"
+    ) in text
+
+
+def test_a_page_of_a_void_session_says_so():
+    session = msgspec.structs.replace(judge_claims(weighed({"code/y@same": steady(1e-9)}), LIBRARY), void="no")
+    assert "**Void: no.**" in advice.markdown(session, (), "steelyard claims")
