@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+//! WSGI applications (PEP 3333) by CPython's own interface.
