@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The chunked transfer coding (RFC 9112, 7.1), decoded strictly and in pieces of any size.
+
+use super::{Rejection, is_token_byte, reject};
+
+/// Of one chunk's extensions, which mean nothing here.
+const MOST_EXTENSION_BYTES: u32 = 256;
+/// Of a trailer section, which is discarded: nothing in it may pass for a header (RFC 9112, 7.1.2).
+const MOST_TRAILER_BYTES: u32 = 8192;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Before the first digit of a size.
+    SizeStart,
+    Size,
+    Extension,
+    /// Inside the quoted string of an extension's value.
+    Quoted,
+    /// After the backslash in one.
+    QuotedPair,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    TrailerStart,
+    TrailerName,
+    TrailerValue,
+    TrailerLf,
+    EndLf,
+    Done,
+}
+
+/// Where the decoder stands in one body.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    state: State,
+    /// Of the present chunk: its size while that is read, then what is missing of its data.
+    remaining: u64,
+    extension_bytes: u32,
+    trailer_bytes: u32,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event<'b> {
+    Data(&'b [u8]),
+    /// All that was given is taken.
+    Starved,
+    /// The body has ended; what is left of the input belongs to the next request.
+    Done,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self { state: State::SizeStart, remaining: 0, extension_bytes: 0, trailer_bytes: 0 }
+    }
+}
+
+impl Decoder {
+    /// Takes bytes from the front of `input` up to the end of the next piece of data. After `Done` it takes nothing more.
+    pub fn next<'b>(&mut self, input: &mut &'b [u8]) -> Result<Event<'b>, Rejection> {
+        const CHUNK_SIZE: Rejection = reject(400, "a chunk size is malformed");
+        const CHUNK_END: Rejection = reject(400, "a chunk does not end with CR LF");
+        const EXTENSION: Rejection = reject(400, "a chunk extension is malformed");
+        const TRAILER: Rejection = reject(400, "a trailer field is malformed");
+        loop {
+            if self.state == State::Done {
+                return Ok(Event::Done);
+            }
+            if self.state == State::Data {
+                let length = usize::try_from(self.remaining).unwrap_or(usize::MAX).min(input.len());
+                if length == 0 {
+                    return Ok(Event::Starved);
+                }
+                let (data, rest) = input.split_at(length);
+                *input = rest;
+                self.remaining -= length as u64;
+                if self.remaining == 0 {
+                    self.state = State::DataCr;
+                }
+                return Ok(Event::Data(data));
+            }
+            let Some((&byte, rest)) = input.split_first() else { return Ok(Event::Starved) };
+            *input = rest;
+            self.state = match (self.state, byte) {
+                (State::SizeStart | State::Size, digit) if digit.is_ascii_hexdigit() => {
+                    // Below 2^60, so that no sum of sizes overflows.
+                    if self.remaining >> 56 != 0 {
+                        return Err(reject(400, "a chunk size is too large"));
+                    }
+                    let digit = (digit as char).to_digit(16).unwrap_or_default();
+                    self.remaining = self.remaining << 4 | u64::from(digit);
+                    State::Size
+                }
+                (State::Size, b'\r') => State::SizeLf,
+                (State::Size, b';' | b' ' | b'\t') => {
+                    self.extension_bytes = 1;
+                    if byte != b';' {
+                        // BWS before an extension is the sender's mistake (RFC 9112, 7.1.1) and others trim it differently
+                        return Err(CHUNK_SIZE);
+                    }
+                    State::Extension
+                }
+                (State::SizeStart | State::Size, _) => return Err(CHUNK_SIZE),
+
+                (State::Extension, b'\r') => State::SizeLf,
+                (state @ (State::Extension | State::Quoted | State::QuotedPair), byte) => {
+                    self.extension_bytes += 1;
+                    if self.extension_bytes > MOST_EXTENSION_BYTES {
+                        return Err(reject(400, "a chunk extension is too long"));
+                    }
+                    match (state, byte) {
+                        (State::Extension, b'"') => State::Quoted,
+                        (State::Extension, b';' | b'=' | b' ' | b'\t') => State::Extension,
+                        (State::Extension, byte) if is_token_byte(byte) => State::Extension,
+                        (State::Quoted, b'"') => State::Extension,
+                        (State::Quoted, b'\\') => State::QuotedPair,
+                        (State::Quoted | State::QuotedPair, b'\t' | b' '..=b'~' | 0x80..) => State::Quoted,
+                        _ => return Err(EXTENSION),
+                    }
+                }
+                (State::SizeLf, b'\n') => {
+                    if self.remaining == 0 {
+                        State::TrailerStart
+                    } else {
+                        State::Data
+                    }
+                }
+                (State::SizeLf, _) => return Err(CHUNK_SIZE),
+
+                (State::DataCr, b'\r') => State::DataLf,
+                (State::DataLf, b'\n') => State::SizeStart,
+                (State::DataCr | State::DataLf, _) => return Err(CHUNK_END),
+
+                (State::TrailerStart, b'\r') => State::EndLf,
+                (state @ (State::TrailerStart | State::TrailerName | State::TrailerValue), byte) => {
+                    self.trailer_bytes += 1;
+                    if self.trailer_bytes > MOST_TRAILER_BYTES {
+                        return Err(reject(431, "the trailers are too long"));
+                    }
+                    match (state, byte) {
+                        (State::TrailerName, b':') => State::TrailerValue,
+                        (State::TrailerStart | State::TrailerName, byte) if is_token_byte(byte) => State::TrailerName,
+                        (State::TrailerValue, b'\r') => State::TrailerLf,
+                        (State::TrailerValue, b'\t' | b' '..=b'~' | 0x80..) => State::TrailerValue,
+                        _ => return Err(TRAILER),
+                    }
+                }
+                (State::TrailerLf, b'\n') => State::TrailerStart,
+                (State::EndLf, b'\n') => State::Done,
+                (State::TrailerLf | State::EndLf, _) => return Err(TRAILER),
+                (State::Data | State::Done, _) => unreachable!("handled above"),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The decoded body and what is left of the input, or the status of the refusal; input in pieces of `step` bytes.
+    fn decode(input: &[u8], step: usize) -> Result<Option<(Vec<u8>, usize)>, u16> {
+        let mut decoder = Decoder::default();
+        let mut body = Vec::new();
+        let mut taken = 0;
+        for piece in input.chunks(step) {
+            let mut rest = piece;
+            loop {
+                match decoder.next(&mut rest).map_err(|rejection| rejection.status)? {
+                    Event::Data(data) => body.extend_from_slice(data),
+                    Event::Starved => break,
+                    Event::Done => return Ok(Some((body, input.len() - taken - (piece.len() - rest.len())))),
+                }
+            }
+            taken += piece.len();
+        }
+        Ok(None)
+    }
+
+    #[test]
+    fn whole_bytewise_or_in_pieces_it_is_the_same() {
+        for (input, expected) in [
+            ("5\r\nhello\r\n0\r\n\r\n", Ok(Some(("hello", 0)))),
+            ("5\r\nhello\r\n0\r\n\r\nGET", Ok(Some(("hello", 3)))),
+            (
+                "00005;a=b;c=\"d \\\" e\"\r\nhello\r\nA\r\n0123456789\r\n0;x\r\nT: u\r\nV:\r\n\r\n",
+                Ok(Some(("hello0123456789", 0))),
+            ),
+            ("0\r\n\r\n", Ok(Some(("", 0)))),
+            ("5\r\nhello", Ok(None)),
+            ("0\r\n", Ok(None)),
+            ("5\nhello\r\n0\r\n\r\n", Err(400)),
+            ("5\r\nhello\n0\r\n\r\n", Err(400)),
+            ("5\r\nhelloxx0\r\n\r\n", Err(400)),
+            ("0x5\r\nhello", Err(400)),
+            ("+5\r\nhello", Err(400)),
+            ("-1\r\nhello", Err(400)),
+            (" 5\r\nhello", Err(400)),
+            ("5 \r\nhello", Err(400)),
+            ("\r\nhello", Err(400)),
+            (";a\r\nhello", Err(400)),
+            ("g\r\nhello", Err(400)),
+            ("1000000000000000\r\n", Err(400)),
+            ("FFFFFFFFFFFFFFFFF\r\n", Err(400)),
+            ("5;a\nb\r\nhello", Err(400)),
+            ("5;a\rb\r\nhello", Err(400)),
+            ("5;a=\"\n\"\r\nhello", Err(400)),
+            ("5;a\0\r\nhello", Err(400)),
+            ("0\r\nT u\r\n\r\n", Err(400)),
+            ("0\r\n T: u\r\n\r\n", Err(400)),
+            ("0\r\nT: u\n\r\n", Err(400)),
+            ("0\r\n: u\r\n\r\n", Err(400)),
+            ("0\r\n\rx", Err(400)),
+            ("0\n\n", Err(400)),
+        ] {
+            for step in 1..=input.len() {
+                let got = decode(input.as_bytes(), step);
+                let expected =
+                    expected.map(|found| found.map(|(body, left): (&str, usize)| (body.as_bytes().to_vec(), left)));
+                assert_eq!(got, expected, "{input:?} in pieces of {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_discarded_is_bounded() {
+        assert_eq!(decode(format!("5;{}", "a".repeat(300)).as_bytes(), 7), Err(400));
+        assert_eq!(decode(format!("0\r\n{}", "a: b\r\n".repeat(3000)).as_bytes(), 7), Err(431));
+        // an extension a byte before the limit, again with each chunk
+        let body = format!("1;{}\r\nx\r\n", "a".repeat(254)).repeat(40) + "0\r\n\r\n";
+        assert_eq!(decode(body.as_bytes(), 11), Ok(Some((b"x".repeat(40), 0))));
+    }
+}

@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Heads of requests: `httparse` finds the parts, and what it lets pass that RFC 9112 does not is refused here.
+
+use std::mem::MaybeUninit;
+
+use httparse::Header;
+
+use super::{Rejection, is_token, reject, trim};
+
+/// Room for header fields on the stack; `--limit-headers` cannot go beyond it.
+pub const MOST_HEADERS: usize = 256;
+
+/// Room for header fields, reused from one head to the next.
+pub type Storage<'b> = [MaybeUninit<Header<'b>>; MOST_HEADERS];
+
+pub const fn storage<'b>() -> Storage<'b> {
+    [const { MaybeUninit::uninit() }; MOST_HEADERS]
+}
+
+/// In bytes, but for `headers`.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadLimits {
+    pub line: usize,
+    pub head: usize,
+    pub headers: usize,
+}
+
+/// How the body is delimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    Length(u64),
+    Chunked,
+}
+
+impl Framing {
+    pub const NO_BODY: Self = Self::Length(0);
+}
+
+/// What the request is for (RFC 9112, 3.2), without a fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target<'b> {
+    /// Path and query of origin-form and absolute-form. It begins with a slash, or with the question mark of
+    /// `http://host?query`.
+    Path(&'b str),
+    /// `OPTIONS *`
+    Server,
+}
+
+#[derive(Debug)]
+pub struct Head<'h, 'b> {
+    pub method: &'b str,
+    pub target: Target<'b>,
+    /// As it came, for the access log.
+    pub raw_target: &'b str,
+    /// The authority of an absolute-form target, which takes the place of Host (RFC 9112, 3.2.2).
+    pub authority: Option<&'b str>,
+    /// 0 or 1, of HTTP/1.x.
+    pub minor: u8,
+    pub headers: &'h [Header<'b>],
+    pub framing: Framing,
+    pub keep_alive: bool,
+    /// `Expect: 100-continue`
+    pub expects_continue: bool,
+    /// Bytes of the head, empty lines before it and the one at its end included.
+    pub length: usize,
+}
+
+impl Head<'_, '_> {
+    pub fn has_body(&self) -> bool {
+        self.framing != Framing::NO_BODY
+    }
+}
+
+/// The head at the start of `bytes`; none while it is incomplete.
+pub fn parse<'h, 'b>(
+    bytes: &'b [u8],
+    storage: &'h mut Storage<'b>,
+    limits: &HeadLimits,
+) -> Result<Option<Head<'h, 'b>>, Rejection> {
+    let mut request = httparse::Request::new(&mut []);
+    let room = &mut storage[..limits.headers.min(MOST_HEADERS)];
+    let length = match request.parse_with_uninit_headers(bytes, room) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => {
+            let line = memchr::memchr(b'\n', bytes.trim_ascii_start()).unwrap_or(bytes.len());
+            return if line > limits.line {
+                Err(reject(414, "the request line is too long"))
+            } else if bytes.len() > limits.head {
+                Err(reject(431, "the head is too long"))
+            } else {
+                Ok(None)
+            };
+        }
+        Err(error) => return Err(rejection(error, bytes, limits)),
+    };
+    let (Some(method), Some(raw_target), Some(minor)) = (request.method, request.path, request.version) else {
+        return Err(reject(400, "the request line is malformed")); // httparse sets all three
+    };
+    let headers = &*request.headers;
+
+    check_line_ends(bytes, method, headers, length)?;
+    if raw_target.len() + method.len() + " HTTP/1.1".len() + 1 > limits.line {
+        return Err(reject(414, "the request line is too long"));
+    }
+    if length > limits.head {
+        return Err(reject(431, "the head is too long"));
+    }
+
+    let mut fields = Fields::default();
+    for header in headers {
+        fields.take(header)?;
+    }
+    let (target, authority) = split_target(method, raw_target)?;
+    match fields.hosts {
+        0 if minor >= 1 => return Err(reject(400, "Host is missing")),
+        0 | 1 => {}
+        _ => return Err(reject(400, "Host is there more than once")),
+    }
+    Ok(Some(Head {
+        method,
+        target,
+        raw_target,
+        authority,
+        minor,
+        headers,
+        framing: fields.framing(minor)?,
+        keep_alive: !fields.close && (minor >= 1 || fields.keep_alive),
+        expects_continue: fields.expects_continue && minor >= 1,
+        length,
+    }))
+}
+
+fn rejection(error: httparse::Error, bytes: &[u8], limits: &HeadLimits) -> Rejection {
+    match error {
+        httparse::Error::TooManyHeaders => reject(431, "there are too many header fields"),
+        httparse::Error::HeaderName => reject(400, "a header name is malformed"),
+        httparse::Error::HeaderValue => reject(400, "a header value is malformed"),
+        httparse::Error::NewLine => reject(400, "a line does not end with CR LF"),
+        httparse::Error::Version if is_other_version(bytes) => {
+            reject(505, "only HTTP/1.0 and HTTP/1.1 are spoken here")
+        }
+        _ if bytes.len() > limits.line && memchr::memchr(b'\n', &bytes[..limits.line]).is_none() => {
+            reject(414, "the request line is too long")
+        }
+        _ => reject(400, "the request line is malformed"),
+    }
+}
+
+/// Whether the request line ends with a well-formed version (`HTTP/2.0`), which 505 answers; all else is malformed.
+fn is_other_version(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii_start();
+    let line = &bytes[..memchr::memchr(b'\n', bytes).unwrap_or(bytes.len())];
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut parts = line.split(|&b| b == b' ').skip(2);
+    let version = parts.next().unwrap_or_default();
+    parts.next().is_none()
+        && matches!(version, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit())
+}
+
+/// `httparse` takes a bare LF for the end of a line, and another server perhaps does not: refused.
+fn check_line_ends(bytes: &[u8], method: &str, headers: &[Header], length: usize) -> Result<(), Rejection> {
+    const BARE: Rejection = reject(400, "a line does not end with CR LF");
+    let offset_of = |part: &str| part.as_ptr() as usize - bytes.as_ptr() as usize;
+    let start = offset_of(method);
+    if start > 0 && !bytes[..start].chunks(2).all(|pair| pair == b"\r\n") {
+        return Err(BARE);
+    }
+    // Each line ends where the next begins. A value holds no CR, so a CR before the LF is the line's end.
+    let line_ends = headers.iter().map(|header| offset_of(header.name)).chain([length - 2, length]);
+    for end in line_ends {
+        if !bytes[..end].ends_with(b"\r\n") {
+            return Err(BARE);
+        }
+    }
+    Ok(())
+}
+
+/// The fields that decide where a request ends and what becomes of its connection.
+#[derive(Default)]
+struct Fields {
+    hosts: usize,
+    length: Option<u64>,
+    codings: Codings,
+    close: bool,
+    keep_alive: bool,
+    expects_continue: bool,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum Codings {
+    #[default]
+    None,
+    Chunked,
+    /// Chunked last, others before it, which this server does not know.
+    OthersAndChunked,
+    Others,
+}
+
+impl Fields {
+    fn take(&mut self, header: &Header) -> Result<(), Rejection> {
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        match header.name.len() {
+            4 if is("host") => {
+                self.hosts += 1;
+                check_host(header.value)?;
+            }
+            6 if is("expect") => {
+                if !header.value.eq_ignore_ascii_case(b"100-continue") {
+                    return Err(reject(417, "only 100-continue can be expected"));
+                }
+                self.expects_continue = true;
+            }
+            10 if is("connection") => {
+                for option in header.value.split(|&b| b == b',') {
+                    let option = trim(option);
+                    self.close |= option.eq_ignore_ascii_case(b"close");
+                    self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+                }
+            }
+            14 if is("content-length") => {
+                if self.length.is_some() {
+                    return Err(reject(400, "Content-Length is there more than once"));
+                }
+                self.length = Some(decimal(header.value).ok_or(reject(400, "Content-Length is malformed"))?);
+            }
+            17 if is("transfer-encoding") => {
+                for coding in header.value.split(|&b| b == b',') {
+                    self.code(trim(coding))?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn code(&mut self, coding: &[u8]) -> Result<(), Rejection> {
+        if !is_token(coding) {
+            return Err(reject(400, "Transfer-Encoding is malformed"));
+        }
+        let chunked = coding.eq_ignore_ascii_case(b"chunked");
+        self.codings = match self.codings {
+            Codings::None if chunked => Codings::Chunked,
+            Codings::Others if chunked => Codings::OthersAndChunked,
+            Codings::None | Codings::Others => Codings::Others,
+            // chunked is the last one and comes once (RFC 9112, 6.1)
+            Codings::Chunked | Codings::OthersAndChunked => {
+                return Err(reject(400, "chunked is not the last transfer coding"));
+            }
+        };
+        Ok(())
+    }
+
+    fn framing(&self, minor: u8) -> Result<Framing, Rejection> {
+        if self.codings == Codings::None {
+            return Ok(Framing::Length(self.length.unwrap_or(0)));
+        }
+        if self.length.is_some() {
+            return Err(reject(400, "Content-Length and Transfer-Encoding exclude each other"));
+        }
+        if minor == 0 {
+            return Err(reject(400, "HTTP/1.0 has no Transfer-Encoding"));
+        }
+        match self.codings {
+            Codings::Chunked => Ok(Framing::Chunked),
+            Codings::OthersAndChunked => Err(reject(501, "the only transfer coding here is chunked")),
+            _ => Err(reject(400, "the last transfer coding is not chunked")),
+        }
+    }
+}
+
+/// Digits and nothing else, below 2^63.
+pub fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 19 {
+        return None;
+    }
+    let mut value: u64 = 0;
+    for digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+    }
+    i64::try_from(value).is_ok().then_some(value)
+}
+
+/// uri-host [":" port] of RFC 3986, loosely: nothing that could end it early for somebody else.
+fn check_host(value: &[u8]) -> Result<(), Rejection> {
+    const MALFORMED: Rejection = reject(400, "Host is malformed");
+    let name = if let [b'[', rest @ ..] = value {
+        let end = memchr::memchr(b']', rest).ok_or(MALFORMED)?;
+        if !rest[..end].iter().all(|&b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.')) || end == 0 {
+            return Err(MALFORMED);
+        }
+        &rest[end + 1..]
+    } else {
+        let end = memchr::memchr(b':', value).unwrap_or(value.len());
+        if !value[..end].iter().all(|&b| is_host_byte(b)) {
+            return Err(MALFORMED);
+        }
+        &value[end..]
+    };
+    match name {
+        [] => Ok(()),
+        [b':', port @ ..] if port.iter().all(u8::is_ascii_digit) && port.len() <= 5 => Ok(()),
+        _ => Err(MALFORMED),
+    }
+}
+
+const fn is_host_byte(byte: u8) -> bool {
+    // unreserved, pct-encoded, sub-delims
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b','
+        )
+        || matches!(byte, b';' | b'=')
+}
+
+fn split_target<'b>(method: &str, raw: &'b str) -> Result<(Target<'b>, Option<&'b str>), Rejection> {
+    const MALFORMED: Rejection = reject(400, "the request target is malformed");
+    // A fragment is not sent (RFC 9112, 3.2); who sends one is taken to mean the rest.
+    let whole = &raw[..memchr::memchr(b'#', raw.as_bytes()).unwrap_or(raw.len())];
+    if method == "CONNECT" {
+        return Err(reject(501, "CONNECT is for proxies"));
+    }
+    if whole.starts_with('/') {
+        return Ok((Target::Path(whole), None));
+    }
+    if whole == "*" {
+        return if method == "OPTIONS" { Ok((Target::Server, None)) } else { Err(MALFORMED) };
+    }
+    let (scheme, rest) = whole.split_once("://").ok_or(MALFORMED)?;
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+        return Err(MALFORMED);
+    }
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    if authority.is_empty() {
+        return Err(MALFORMED);
+    }
+    check_host(authority.as_bytes())?;
+    match path.as_bytes().first() {
+        Some(b'/') => Ok((Target::Path(path), Some(authority))),
+        None if method == "OPTIONS" => Ok((Target::Server, Some(authority))), // RFC 9112, 3.2.4
+        None => Ok((Target::Path("/"), Some(authority))),
+        Some(_) => Ok((Target::Path(path), Some(authority))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: HeadLimits = HeadLimits { line: 8192, head: 32768, headers: 100 };
+
+    fn with<T>(bytes: &[u8], look: impl FnOnce(Result<Option<&Head>, Rejection>) -> T) -> T {
+        let mut room = storage();
+        match parse(bytes, &mut room, &LIMITS) {
+            Ok(head) => look(Ok(head.as_ref())),
+            Err(rejection) => look(Err(rejection)),
+        }
+    }
+
+    fn status(bytes: &[u8]) -> u16 {
+        with(bytes, |got| match got {
+            Ok(Some(_)) => 200,
+            Ok(None) => 0,
+            Err(rejection) => rejection.status,
+        })
+    }
+
+    #[test]
+    fn a_plain_request() {
+        with(b"GET /a?b=c HTTP/1.1\r\nHost: h\r\n\r\nrest", |head| {
+            let head = head.unwrap().unwrap();
+            assert_eq!((head.method, head.target, head.minor), ("GET", Target::Path("/a?b=c"), 1));
+            assert_eq!((head.framing, head.keep_alive, head.length), (Framing::NO_BODY, true, 32));
+        });
+    }
+
+    #[test]
+    fn cut_anywhere_it_is_incomplete() {
+        let whole = b"\r\nPOST / HTTP/1.1\r\nHost: h\r\nContent-Length: 12\r\nX-Y:  z \r\n\r\n";
+        for cut in 0..whole.len() {
+            assert_eq!(status(&whole[..cut]), 0, "cut at {cut}");
+        }
+        assert_eq!(status(whole), 200);
+    }
+
+    #[test]
+    fn line_ends_are_cr_lf() {
+        for bad in [
+            "GET / HTTP/1.1\nHost: h\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: h\n\r\n",
+            "GET / HTTP/1.1\r\nHost: h\r\n\n",
+            "GET / HTTP/1.1\r\nHost: h\nA: b\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: h\rA: b\r\n\r\n",
+            "\nGET / HTTP/1.1\r\nHost: h\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: h\r\nA:\n\r\n",
+            "GET / HTTP/1.0\n\n",
+        ] {
+            assert_eq!(status(bad.as_bytes()), 400, "{bad:?}");
+        }
+        assert_eq!(status(b"GET / HTTP/1.0\r\n\r\n"), 200);
+        assert_eq!(status(b"\r\n\r\nGET / HTTP/1.0\r\n\r\n"), 200);
+    }
+
+    #[test]
+    fn header_fields_are_strict() {
+        for bad in [
+            "Host: h\r\nA : b",
+            "Host: h\r\n A: b",
+            "Host: h\r\nA: b\r\n c",
+            "Host: h\r\n: b",
+            "Host: h\r\nA",
+            "Host: h\r\nA: b\0c",
+            "Host: h\r\nA\0: b",
+            "Host: h\r\nA: b\x01",
+            "Host: h\r\nA: \x7f",
+            "Host: h\r\nA(: b",
+            "A: b",
+            "Host: h\r\nHost: h",
+            "Host: h h",
+            "Host: h/",
+            "Host: a@b",
+            "Host: h:1x",
+            "Host: [::1",
+            "Host: []",
+        ] {
+            assert_eq!(status(format!("GET / HTTP/1.1\r\n{bad}\r\n\r\n").as_bytes()), 400, "{bad:?}");
+        }
+        for good in [
+            "Host:",
+            "Host: h:80",
+            "Host: [::1]:80",
+            "Host: [::1]",
+            "host:\th\t",
+            "Host: h\r\nA:",
+            "Host: h\r\nA: \u{e9}",
+        ] {
+            assert_eq!(status(format!("GET / HTTP/1.1\r\n{good}\r\n\r\n").as_bytes()), 200, "{good:?}");
+        }
+    }
+
+    #[test]
+    fn request_lines_are_strict() {
+        for (line, expected) in [
+            ("GET  / HTTP/1.1", 400),
+            ("GET /  HTTP/1.1", 400),
+            ("GET / HTTP/1.1 ", 400),
+            (" GET / HTTP/1.1", 400),
+            ("GET /", 400),
+            ("GET / HTTP/1.10", 400),
+            ("GET / HTTP/2.0", 505),
+            ("GET / HTTP/0.9", 505),
+            ("GET / http/1.1", 400),
+            ("GET / HTTP/1,1", 400),
+            ("GET\t/ HTTP/1.1", 400),
+            ("G@T / HTTP/1.1", 400),
+            ("GET a HTTP/1.1", 400),
+            ("GET * HTTP/1.1", 400),
+            ("CONNECT a:1 HTTP/1.1", 501),
+            ("GET ftp://a/ HTTP/1.1", 400),
+            ("GET http:///a HTTP/1.1", 400),
+            ("GET http://a@b/ HTTP/1.1", 400),
+            ("OPTIONS * HTTP/1.1", 200),
+            ("GET http://a:80/b HTTP/1.1", 200),
+            ("GET http://a?b HTTP/1.1", 200),
+            ("GET HTTPS://a HTTP/1.1", 200),
+            ("M-SEARCH / HTTP/1.1", 200),
+            ("GET /a\0 HTTP/1.1", 400),
+            ("GET // HTTP/1.1", 200),
+        ] {
+            assert_eq!(status(format!("{line}\r\nHost: h\r\n\r\n").as_bytes()), expected, "{line:?}");
+        }
+        assert_eq!(status(b"\x16\x03\x01\x02\x00\x01\x00"), 400);
+    }
+
+    #[test]
+    fn the_authority_of_the_target_is_kept() {
+        with(b"GET http://a:80/b?c#d HTTP/1.1\r\nHost: h\r\n\r\n", |head| {
+            let head = head.unwrap().unwrap();
+            assert_eq!((head.target, head.authority), (Target::Path("/b?c"), Some("a:80")));
+        });
+    }
+
+    #[test]
+    fn bodies_have_one_end() {
+        for (fields, expected) in [
+            ("Content-Length: 5", Ok(Framing::Length(5))),
+            ("Transfer-Encoding: chunked", Ok(Framing::Chunked)),
+            ("Transfer-Encoding: CHUNKED ", Ok(Framing::Chunked)),
+            ("Content-Length: 9223372036854775807", Ok(Framing::Length(i64::MAX as u64))),
+            ("Content-Length: 5\r\nContent-Length: 5", Err(400)),
+            ("Content-Length: 5\r\nContent-Length: 6", Err(400)),
+            ("Content-Length: 5, 5", Err(400)),
+            ("Content-Length: +5", Err(400)),
+            ("Content-Length: -5", Err(400)),
+            ("Content-Length: 0x5", Err(400)),
+            ("Content-Length: 1_0", Err(400)),
+            ("Content-Length:", Err(400)),
+            ("Content-Length: 5 5", Err(400)),
+            ("Content-Length: 9223372036854775808", Err(400)),
+            ("Content-Length: 18446744073709551617", Err(400)),
+            ("Content-Length: 5\r\nTransfer-Encoding: chunked", Err(400)),
+            ("Transfer-Encoding: chunked\r\nContent-Length: 5", Err(400)),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", Err(400)),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: x", Err(400)),
+            ("Transfer-Encoding: chunked, identity", Err(400)),
+            ("Transfer-Encoding: gzip, chunked", Err(501)),
+            ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", Err(501)),
+            ("Transfer-Encoding: identity", Err(400)),
+            ("Transfer-Encoding: xchunked", Err(400)),
+            ("Transfer-Encoding: \x0bchunked", Err(400)),
+            ("Transfer-Encoding: chunked,", Err(400)),
+            ("Transfer-Encoding: \"chunked\"", Err(400)),
+            ("Transfer-Encoding: chunked;q=1", Err(400)),
+            ("Transfer-Encoding:", Err(400)),
+            ("Transfer-Encoding : chunked", Err(400)),
+        ] {
+            with(format!("POST / HTTP/1.1\r\nHost: h\r\n{fields}\r\n\r\n").as_bytes(), |head| {
+                let got = head.map(|head| head.unwrap().framing).map_err(|rejection| rejection.status);
+                assert_eq!(got, expected, "{fields:?}");
+            });
+        }
+        assert_eq!(status(b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
+    }
+
+    #[test]
+    fn what_becomes_of_the_connection() {
+        for (minor, fields, expected) in [
+            (1, "", true),
+            (1, "Connection: close\r\n", false),
+            (1, "Connection: a, Close\r\n", false),
+            (0, "", false),
+            (0, "Connection: Keep-Alive\r\n", true),
+            (0, "Connection: keep-alive, close\r\n", false),
+        ] {
+            with(format!("GET / HTTP/1.{minor}\r\nHost: h\r\n{fields}\r\n").as_bytes(), |head| {
+                assert_eq!(head.unwrap().unwrap().keep_alive, expected, "{minor} {fields:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn expectations() {
+        assert_eq!(status(b"POST / HTTP/1.1\r\nHost: h\r\nExpect: 200-ok\r\n\r\n"), 417);
+        with(b"POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-Continue\r\n\r\n", |head| {
+            assert!(head.unwrap().unwrap().expects_continue);
+        });
+        with(b"POST / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n", |head| {
+            assert!(!head.unwrap().unwrap().expects_continue)
+        });
+    }
+
+    #[test]
+    fn limits_have_their_status() {
+        let line = |n: usize| format!("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", "a".repeat(n)).into_bytes();
+        assert_eq!(status(&line(8000)), 200);
+        assert_eq!(status(&line(8192)), 414);
+        assert_eq!(status(&line(70_000)), 414);
+        assert_eq!(status(&line(9000)[..8500]), 414);
+        let headers = |n: usize| format!("GET / HTTP/1.1\r\nHost: h\r\n{}\r\n", "A: b\r\n".repeat(n)).into_bytes();
+        assert_eq!(status(&headers(99)), 200);
+        assert_eq!(status(&headers(100)), 431);
+        let long = format!("GET / HTTP/1.1\r\nHost: h\r\nA: {}\r\n\r\n", "a".repeat(40_000)).into_bytes();
+        assert_eq!(status(&long), 431);
+        assert_eq!(status(&long[..33_000]), 431);
+    }
+}
