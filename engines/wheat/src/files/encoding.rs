@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which coding of a file a client takes: RFC 9110, section 12.5.3. Pure.
+
+use httparse::Header;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    Identity,
+    Gzip,
+    Brotli,
+}
+
+impl Coding {
+    /// Those that a file may lie beside in, the one that is usually smaller first.
+    pub const PRECOMPRESSED: [Self; 2] = [Self::Brotli, Self::Gzip];
+
+    pub fn token(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Gzip => "gzip",
+            Self::Brotli => "br",
+        }
+    }
+
+    /// Follows the name of the file that holds it.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Identity => "",
+            Self::Gzip => ".gz",
+            Self::Brotli => ".br",
+        }
+    }
+}
+
+/// Thousandths, as a client wrote them; None where it didn't.
+#[derive(Default)]
+struct Weights {
+    identity: Option<u16>,
+    gzip: Option<u16>,
+    brotli: Option<u16>,
+    any: Option<u16>,
+}
+
+/// The best of those that are there; `available` has the better one first where the client doesn't mind, and needn't name
+/// identity. None: the client takes none, not even the file as it is.
+pub fn choose(headers: &[Header], available: &[Coding]) -> Option<Coding> {
+    let weights = read(headers);
+    let mut best = (weights.of(Coding::Identity), Coding::Identity);
+    for coding in available.iter().rev() {
+        // at equal weight the coded one is meant: a client that wants the file as it is doesn't name codings
+        let weight = weights.of(*coding);
+        if weight > 0 && weight >= best.0 {
+            best = (weight, *coding);
+        }
+    }
+    (best.0 > 0).then_some(best.1)
+}
+
+impl Weights {
+    fn of(&self, coding: Coding) -> u16 {
+        let (named, unnamed) = match coding {
+            // acceptable unless it is excluded, but the last choice
+            Coding::Identity => (self.identity, self.any.map_or(1, |any| any.min(1))),
+            Coding::Gzip => (self.gzip, self.any.unwrap_or(0)),
+            Coding::Brotli => (self.brotli, self.any.unwrap_or(0)),
+        };
+        named.unwrap_or(unnamed)
+    }
+}
+
+fn read(headers: &[Header]) -> Weights {
+    let mut weights = Weights::default();
+    let fields = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("accept-encoding"));
+    for element in fields.flat_map(|header| header.value.split(|byte| *byte == b',')) {
+        let mut parts = element.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        let token = parts.next().unwrap_or_default();
+        let weight = match (parts.next(), parts.next()) {
+            (None, _) => Some(1000),
+            (Some(parameter), None) => thousandths(parameter),
+            _ => None,
+        };
+        let Some(weight) = weight else { continue };
+        if token.eq_ignore_ascii_case(b"gzip") || token.eq_ignore_ascii_case(b"x-gzip") {
+            weights.gzip = Some(weight);
+        } else if token.eq_ignore_ascii_case(b"br") {
+            weights.brotli = Some(weight);
+        } else if token.eq_ignore_ascii_case(b"identity") {
+            weights.identity = Some(weight);
+        } else if token == b"*" {
+            weights.any = Some(weight);
+        }
+    }
+    weights
+}
+
+/// `q=0.5` is 500. None: not a weight, and what it weighs is left out.
+fn thousandths(parameter: &[u8]) -> Option<u16> {
+    let [b'q' | b'Q', b'=', whole @ (b'0' | b'1'), rest @ ..] = parameter else { return None };
+    let digits = match rest {
+        [] => &[],
+        [b'.', digits @ ..] if digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit) => digits,
+        _ => return None,
+    };
+    let scale = [100, 10, 1];
+    let fraction: u16 = digits.iter().zip(scale).map(|(digit, scale)| u16::from(digit - b'0') * scale).sum();
+    let weight = u16::from(whole - b'0') * 1000 + fraction;
+    (weight <= 1000).then_some(weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(value: &str, available: &[Coding]) -> Option<Coding> {
+        choose(&[Header { name: "Accept-Encoding", value: value.as_bytes() }], available)
+    }
+
+    #[test]
+    fn weights_decide() {
+        use Coding::{Brotli, Gzip, Identity};
+        for (value, wanted) in [
+            ("gzip, deflate, br", Some(Brotli)),
+            ("br;q=0.5, gzip", Some(Gzip)),
+            ("br;q=0.5,gzip;q=0.501", Some(Gzip)),
+            ("x-gzip", Some(Gzip)),
+            ("GZIP;Q=1.000", Some(Gzip)),
+            ("*", Some(Brotli)),
+            ("*;q=0.1, br;q=0", Some(Gzip)),
+            ("gzip;q=0, br;q=0", Some(Identity)),
+            ("identity, gzip;q=0.5", Some(Identity)),
+            ("identity;q=0.5, gzip;q=0.5", Some(Gzip)),
+            ("identity;q=0, gzip;q=0.001", Some(Gzip)),
+            ("", Some(Identity)),
+            ("zstd", Some(Identity)),
+            ("identity;q=0", None),
+            ("*;q=0", None),
+            ("*;q=0, identity", Some(Identity)),
+            ("gzip;q=2", Some(Identity)),
+            ("gzip;q=1.001", Some(Identity)),
+            ("gzip;q=0.0001", Some(Identity)),
+            ("gzip;q", Some(Identity)),
+            ("gzip;q=1;x=1", Some(Identity)),
+            ("gzipbr", Some(Identity)),
+        ] {
+            assert_eq!(chosen(value, &[Brotli, Gzip]), wanted, "{value}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_there() {
+        use Coding::{Gzip, Identity};
+        assert_eq!(chosen("br, gzip;q=0.1", &[Gzip]), Some(Gzip));
+        assert_eq!(chosen("br", &[Gzip]), Some(Identity));
+        assert_eq!(chosen("br, identity;q=0", &[Gzip]), None);
+        assert_eq!(choose(&[], &Coding::PRECOMPRESSED), Some(Identity));
+        let lines =
+            [Header { name: "accept-encoding", value: b"deflate" }, Header { name: "Accept-Encoding", value: b"gzip" }];
+        assert_eq!(choose(&lines, &Coding::PRECOMPRESSED), Some(Gzip));
+    }
+}

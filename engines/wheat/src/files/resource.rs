@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A file as it is served: its codings, their heads and their contents, read at one moment.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use httpdate::HttpDate;
+use rustix::io::Errno;
+
+use super::conditional::{Strength, Validators};
+use super::encoding::Coding;
+use super::root::{Found, Kind, Moment, Root, Version, version};
+
+/// Up to this length the content is kept in memory and leaves with its head in one system call; a longer one is sent from
+/// an open file.
+pub const LARGEST_KEPT: u64 = 64 << 10;
+
+/// A file that changed so lately may change again without its times showing it: they are as coarse as a timer tick, and two
+/// seconds on some file systems. Until then its tag is weak and its content is read anew at every check.
+const SETTLED_AFTER: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    NotFound,
+    Directory,
+    Forbidden,
+    /// Too many open files, here or in the system.
+    Exhausted,
+    /// The storage fails, or the file changes faster than it can be read.
+    Broken,
+}
+
+impl From<Errno> for Failure {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::NAMETOOLONG | Errno::INVAL => {
+                Self::NotFound
+            }
+            Errno::ACCESS | Errno::PERM => Self::Forbidden,
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM => Self::Exhausted,
+            _ => Self::Broken,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Resource {
+    /// The file itself, then what lies beside it compressed.
+    pub representations: Vec<Representation>,
+    /// The codings of all but the first.
+    pub codings: Vec<Coding>,
+    seen: Seen,
+    is_settled: bool,
+}
+
+/// The versions of the file and of what may lie beside it, in the order of `Coding::PRECOMPRESSED`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    file: Version,
+    beside: [Option<Version>; Coding::PRECOMPRESSED.len()],
+}
+
+impl Seen {
+    fn new(file: &Found, beside: &[Option<Found>; Coding::PRECOMPRESSED.len()]) -> Self {
+        Self { file: file.version, beside: beside.each_ref().map(|found| found.as_ref().map(|found| found.version)) }
+    }
+}
+
+#[derive(Debug)]
+pub struct Representation {
+    pub head: Head,
+    pub content: Content,
+    pub length: u64,
+}
+
+#[derive(Clone, Debug)]
+pub enum Content {
+    Kept(Arc<[u8]>),
+    Open(Arc<File>),
+}
+
+/// The header lines of a whole answer.
+#[derive(Debug)]
+pub struct Head {
+    pub bytes: Arc<[u8]>,
+    /// Ends of: Content-Type; Content-Encoding and Accept-Ranges; Last-Modified, ETag and Vary. Content-Length is last.
+    type_end: usize,
+    coding_end: usize,
+    validators_end: usize,
+    tag: Range<usize>,
+    strength: Strength,
+    modified: u64,
+}
+
+impl Resource {
+    /// `now`: since 1970.
+    pub fn load(root: &Root, name: &str, now: Duration) -> Result<Self, Failure> {
+        let tries = 4;
+        for _ in 1..tries {
+            match Self::load_once(root, name, now, Changing::Refused) {
+                Err(Failure::Broken) => {}
+                result => return result,
+            }
+        }
+        Self::load_once(root, name, now, Changing::Accepted)
+    }
+
+    /// Whether it is still what is there.
+    pub fn is_current(&self, root: &Root, name: &str) -> bool {
+        self.is_settled
+            && find_file(root, name).is_ok_and(|file| Seen::new(&file, &find_beside(root, name)) == self.seen)
+    }
+
+    /// Bytes in memory, and open files.
+    pub fn weight(&self) -> (usize, usize) {
+        self.representations.iter().fold((0, 0), |(bytes, files), one| match &one.content {
+            Content::Kept(kept) => (bytes + kept.len() + one.head.bytes.len(), files),
+            Content::Open(_) => (bytes + one.head.bytes.len(), files + 1),
+        })
+    }
+
+    fn load_once(root: &Root, name: &str, now: Duration, changing: Changing) -> Result<Self, Failure> {
+        let file = find_file(root, name)?;
+        let beside = find_beside(root, name);
+        let seen = Seen::new(&file, &beside);
+        // one that is older than the file is of an older file
+        let usable = |found: &Found| found.version.modified >= file.version.modified;
+        let mut codings = Vec::new();
+        let mut sources = vec![(Coding::Identity, &file)];
+        for (coding, found) in Coding::PRECOMPRESSED.into_iter().zip(&beside) {
+            if let Some(found) = found.as_ref().filter(|found| usable(found)) {
+                codings.push(coding);
+                sources.push((coding, found));
+            }
+        }
+        let is_settled = sources.iter().all(|(_, found)| settled(found.version.changed, now));
+        let media_type = mime_guess::from_path(name).first_raw().unwrap_or("application/octet-stream");
+        let variance = if codings.is_empty() { Variance::None } else { Variance::Coding };
+        let representations = sources
+            .into_iter()
+            .map(|(coding, found)| {
+                let content = content(found, changing)?;
+                let head = Head::new(media_type, coding, variance, &found.version, now);
+                Ok(Representation { head, content, length: found.version.length })
+            })
+            .collect::<Result<_, Failure>>()?;
+        Ok(Self { representations, codings, seen, is_settled })
+    }
+}
+
+/// What to do about a file that is written to while it is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Changing {
+    Refused,
+    /// It is sent from the open file: its writer decides what a client sees.
+    Accepted,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Variance {
+    None,
+    Coding,
+}
+
+fn find_file(root: &Root, name: &str) -> Result<Found, Failure> {
+    let found = root.find(name)?;
+    match found.kind {
+        Kind::File => Ok(found),
+        Kind::Directory => Err(Failure::Directory),
+        Kind::Other => Err(Failure::NotFound),
+    }
+}
+
+fn find_beside(root: &Root, name: &str) -> [Option<Found>; Coding::PRECOMPRESSED.len()] {
+    Coding::PRECOMPRESSED.map(|coding| find_file(root, &format!("{name}{}", coding.suffix())).ok())
+}
+
+fn settled(changed: Moment, now: Duration) -> bool {
+    let changed = Duration::new(changed.seconds.max(0) as u64, changed.nanoseconds);
+    now.checked_sub(changed).is_some_and(|age| age >= SETTLED_AFTER)
+}
+
+fn content(found: &Found, changing: Changing) -> Result<Content, Failure> {
+    let file = found.open()?;
+    if found.version.length > LARGEST_KEPT || changing == Changing::Accepted {
+        return Ok(Content::Open(Arc::new(file)));
+    }
+    let mut bytes = vec![0; found.version.length as usize];
+    match file.read_exact_at(&mut bytes, 0) {
+        Ok(()) if version(&file)? == found.version => Ok(Content::Kept(bytes.into())),
+        Ok(()) => Err(Failure::Broken),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Failure::Broken),
+        Err(error) => Err(Errno::from_io_error(&error).map_or(Failure::Broken, Failure::from)),
+    }
+}
+
+impl Head {
+    fn new(media_type: &str, coding: Coding, variance: Variance, version: &Version, now: Duration) -> Self {
+        let Moment { seconds, nanoseconds } = version.modified;
+        let mut text = format!("Content-Type: {media_type}\r\n");
+        let type_end = text.len();
+        if coding != Coding::Identity {
+            text += &format!("Content-Encoding: {}\r\n", coding.token());
+        }
+        text += "Accept-Ranges: bytes\r\n";
+        let coding_end = text.len();
+
+        // never later than Date (RFC 9110, section 8.8.2.1), whatever the file says
+        let modified = (seconds.max(0) as u64).min(now.as_secs());
+        let date = HttpDate::from(UNIX_EPOCH + Duration::from_secs(modified));
+        let strength = if settled(version.changed, now) { Strength::Strong } else { Strength::Weak };
+        let prefix = if strength == Strength::Weak { "W/" } else { "" };
+        text += &format!("Last-Modified: {date}\r\nETag: {prefix}");
+        let tag_start = text.len();
+        let mark = if coding == Coding::Identity { "" } else { coding.suffix() };
+        text += &format!("\"{seconds:x}.{nanoseconds:x}-{:x}{mark}\"", version.length);
+        let tag = tag_start..text.len();
+        text += "\r\n";
+        if variance == Variance::Coding {
+            text += "Vary: Accept-Encoding\r\n";
+        }
+        let validators_end = text.len();
+        text += &format!("Content-Length: {}\r\n", version.length);
+        Self { bytes: text.into_bytes().into(), type_end, coding_end, validators_end, tag, strength, modified }
+    }
+
+    pub fn validators(&self) -> Validators<'_> {
+        Validators { opaque: &self.bytes[self.tag.clone()], strength: self.strength, modified: self.modified }
+    }
+
+    /// For 304.
+    pub fn validator_lines(&self) -> Range<usize> {
+        self.coding_end..self.validators_end
+    }
+
+    /// All but Content-Length.
+    pub fn without_length(&self) -> &[u8] {
+        &self.bytes[..self.validators_end]
+    }
+
+    pub fn type_line(&self) -> &[u8] {
+        &self.bytes[..self.type_end]
+    }
+
+    /// All but Content-Type and Content-Length.
+    pub fn without_type_or_length(&self) -> &[u8] {
+        &self.bytes[self.type_end..self.validators_end]
+    }
+}
