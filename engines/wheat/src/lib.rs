@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A WSGI and static-file server for Linux.
 //!
-//! `config` reads the command line; `master` keeps workers alive; each `worker` is an event loop over `connection`s that
+//! `options` reads the command line into a `config`; `master` keeps workers alive; each `worker` is an event loop over `connection`s that
 //! parses (`http`), answers from `files` or from an application (`wsgi`), and counts into a `counters::Slot`.
 
 pub mod config;
 pub mod counters;
 pub mod files;
 pub mod http;
+pub mod incoming;
+pub mod options;
+pub mod outbox;
+pub mod sentence;
 pub mod timers;
+#[cfg(feature = "tls")]
+pub mod tls;
+pub mod transport;
 pub mod worker;
 #[cfg(feature = "python")]
 pub mod wsgi;

@@ -1,12 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deadlines of connections.
+//! Deadlines of connections: a wheel of ticks. A deadline that moves on, as it does with every request, costs a store: the
+//! entry in the wheel stays where it is and is moved when its tick comes.
+
+use std::time::Duration;
 
 /// What a connection is waiting for; the index into `Slot::timeouts`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
+    #[default]
     Head,
     Body,
     Idle,
     Send,
     Linger,
+}
+
+const TICK_NS: u64 = 50_000_000;
+/// Deadlines beyond this many ticks are looked at once in between.
+const SLOTS: u64 = 2048;
+
+/// Since the wheel's origin.
+pub type Tick = u64;
+
+/// One connection's deadline.
+#[derive(Debug, Default)]
+pub struct Timer {
+    pub kind: Kind,
+    due: Tick,
+    /// The tick of its valid entry in the wheel; 0: none.
+    queued: Tick,
+}
+
+impl Timer {
+    /// Not before it is set again.
+    pub fn stop(&mut self) {
+        self.due = Tick::MAX;
+    }
+}
+
+pub struct Wheel {
+    origin_ns: u64,
+    /// The last tick whose entries were taken out.
+    now: Tick,
+    slots: Vec<Vec<usize>>,
+    /// No entry lies before it. `Tick::MAX`: none at all.
+    next: Tick,
+}
+
+impl Wheel {
+    pub fn new(now_ns: u64) -> Self {
+        Self { origin_ns: now_ns, now: 1, slots: (0..SLOTS).map(|_| Vec::new()).collect(), next: Tick::MAX }
+    }
+
+    /// The first tick that is certainly `after` later than now: a deadline is never early.
+    fn tick_after(&self, now_ns: u64, after: Duration) -> Tick {
+        let after_ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+        (now_ns - self.origin_ns).saturating_add(after_ns) / TICK_NS + 2
+    }
+
+    pub fn set(&mut self, token: usize, timer: &mut Timer, kind: Kind, now_ns: u64, after: Duration) {
+        timer.kind = kind;
+        timer.due = self.tick_after(now_ns, after);
+        if timer.queued == 0 || timer.due < timer.queued {
+            self.queue(token, timer);
+        }
+    }
+
+    fn queue(&mut self, token: usize, timer: &mut Timer) {
+        timer.queued = timer.due.clamp(self.now + 1, self.now + SLOTS - 1);
+        self.next = self.next.min(timer.queued);
+        self.slots[(timer.queued % SLOTS) as usize].push(token);
+    }
+
+    /// Until an entry has to be looked at.
+    pub fn wait_ns(&self, now_ns: u64) -> Option<u64> {
+        (self.next != Tick::MAX).then(|| (self.origin_ns + (self.next - 1) * TICK_NS).saturating_sub(now_ns))
+    }
+
+    /// Takes the entries out whose time has come: connections that are to be `examine`d.
+    pub fn advance(&mut self, now_ns: u64, into: &mut Vec<(usize, Tick)>) {
+        let now = (now_ns - self.origin_ns) / TICK_NS + 1;
+        if now < self.next {
+            self.now = self.now.max(now);
+            return;
+        }
+        while self.now < now {
+            self.now += 1;
+            let slot = &mut self.slots[(self.now % SLOTS) as usize];
+            into.extend(slot.drain(..).map(|token| (token, self.now)));
+            if slot.capacity() > 64 {
+                slot.shrink_to(64);
+            }
+        }
+        self.next = (1..SLOTS)
+            .map(|ahead| self.now + ahead)
+            .find(|tick| !self.slots[(tick % SLOTS) as usize].is_empty())
+            .unwrap_or(Tick::MAX);
+    }
+
+    /// Whether the deadline of a connection that `advance` gave has passed. If it has moved on it is queued again.
+    pub fn examine(&mut self, token: usize, timer: &mut Timer, tick: Tick) -> bool {
+        if timer.queued != tick {
+            return false; // an entry that an earlier deadline has replaced, or of a connection that is no more
+        }
+        timer.queued = 0;
+        if timer.due <= tick {
+            return true;
+        }
+        if timer.due != Tick::MAX {
+            self.queue(token, timer);
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// When each of `timers` fires, in ns, looking every 10 ms.
+    fn fire(wheel: &mut Wheel, timers: &mut [Timer], until_ns: u64) -> Vec<Option<u64>> {
+        let mut fired = vec![None; timers.len()];
+        let mut due = Vec::new();
+        for now_ns in (0..until_ns).step_by(10_000_000) {
+            wheel.advance(now_ns, &mut due);
+            for (token, tick) in due.drain(..) {
+                if wheel.examine(token, &mut timers[token], tick) {
+                    assert_eq!(fired[token], None);
+                    fired[token] = Some(now_ns);
+                }
+            }
+        }
+        fired
+    }
+
+    #[test]
+    fn never_early_and_at_most_two_ticks_late() {
+        let mut wheel = Wheel::new(0);
+        let afters = [0, 1, 49, 50, 51, 999, 30_000, 60_000, 101_000, 150_000, 300_000].map(Duration::from_millis);
+        let mut timers = afters.map(|_| Timer::default());
+        for (token, after) in afters.iter().enumerate() {
+            wheel.set(token, &mut timers[token], Kind::Idle, 0, *after);
+        }
+        for (after, at) in afters.iter().zip(fire(&mut wheel, &mut timers, 310 * SECOND)) {
+            let (after, at) = (after.as_nanos() as u64, at.unwrap());
+            assert!(at >= after && at <= after + 2 * TICK_NS + 10_000_000, "{after} fired at {at}");
+        }
+        assert_eq!(wheel.wait_ns(310 * SECOND), None);
+    }
+
+    #[test]
+    fn moved_on_moved_back_and_stopped() {
+        let mut wheel = Wheel::new(0);
+        let mut timers = [Timer::default(), Timer::default(), Timer::default()];
+        for (token, timer) in timers.iter_mut().enumerate() {
+            wheel.set(token, timer, Kind::Idle, 0, Duration::from_secs(2));
+        }
+        wheel.set(0, &mut timers[0], Kind::Idle, SECOND, Duration::from_secs(2));
+        wheel.set(1, &mut timers[1], Kind::Head, 0, Duration::from_secs(1));
+        timers[2].stop();
+        let fired = fire(&mut wheel, &mut timers, 5 * SECOND);
+        assert!((3 * SECOND..3 * SECOND + SECOND / 5).contains(&fired[0].unwrap()));
+        assert!((SECOND..SECOND + SECOND / 5).contains(&fired[1].unwrap()));
+        assert_eq!(fired[2], None);
+    }
+
+    #[test]
+    fn the_wait_ends_when_the_first_is_due() {
+        let mut wheel = Wheel::new(7);
+        assert_eq!(wheel.wait_ns(7), None);
+        let mut timer = Timer::default();
+        wheel.set(0, &mut timer, Kind::Head, 7, Duration::from_secs(1));
+        let wait = wheel.wait_ns(7).unwrap();
+        let mut due = Vec::new();
+        wheel.advance(7 + wait, &mut due);
+        assert!(due.len() == 1 && wheel.examine(0, &mut timer, due[0].1));
+    }
 }

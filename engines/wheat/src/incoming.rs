@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Request bodies on their way in: decoded, counted against their limit, kept in memory and past a size in a file.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use crate::http::chunked::{Decoder, Event};
+use crate::http::head::Framing;
+use crate::http::{Rejection, reject};
+
+/// The body's bytes within those of the connection.
+pub struct Delimiter {
+    rest: Rest,
+    /// Decoded bytes that may still come.
+    allowed: u64,
+}
+
+enum Rest {
+    Length(u64),
+    Chunked(Decoder),
+}
+
+const TOO_LARGE: Rejection = reject(413, "the body is too large");
+
+impl Delimiter {
+    /// `limit`: of the decoded body, in bytes.
+    pub fn new(framing: Framing, limit: u64) -> Result<Self, Rejection> {
+        let rest = match framing {
+            Framing::Length(length) if length > limit => return Err(TOO_LARGE),
+            Framing::Length(length) => Rest::Length(length),
+            Framing::Chunked => Rest::Chunked(Decoder::default()),
+        };
+        Ok(Self { rest, allowed: limit })
+    }
+
+    /// Takes bytes from the front of `input`, up to the end of the next piece of the body.
+    pub fn next<'b>(&mut self, input: &mut &'b [u8]) -> Result<Event<'b>, Rejection> {
+        match &mut self.rest {
+            Rest::Length(0) => Ok(Event::Done),
+            Rest::Length(left) => {
+                let length = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+                if length == 0 {
+                    return Ok(Event::Starved);
+                }
+                let (data, rest) = input.split_at(length);
+                *input = rest;
+                *left -= length as u64;
+                Ok(Event::Data(data))
+            }
+            Rest::Chunked(decoder) => {
+                let event = decoder.next(input)?;
+                if let Event::Data(data) = event {
+                    self.allowed = self.allowed.checked_sub(data.len() as u64).ok_or(TOO_LARGE)?;
+                }
+                Ok(event)
+            }
+        }
+    }
+}
+
+/// Bytes of memory that all bodies of a worker together may still take; beyond it they go to files whatever their size.
+#[derive(Clone)]
+pub struct MemoryBudget(Rc<Cell<usize>>);
+
+impl MemoryBudget {
+    pub fn new(bytes: usize) -> Self {
+        Self(Rc::new(Cell::new(bytes)))
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let left = self.0.get().checked_sub(bytes);
+        self.0.set(left.unwrap_or(self.0.get()));
+        left.is_some()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.0.set(self.0.get() + bytes);
+    }
+}
+
+/// A body that is collected before anybody gets it.
+pub struct Incoming {
+    delimiter: Delimiter,
+    kept: Kept,
+    budget: MemoryBudget,
+    /// Kept in memory up to this many bytes.
+    spool: usize,
+}
+
+enum Kept {
+    Memory(Vec<u8>),
+    File(File, u64),
+}
+
+/// A whole body.
+#[derive(Debug)]
+pub enum Collected {
+    Memory(Vec<u8>),
+    /// From its beginning, so many bytes.
+    File(File, u64),
+}
+
+impl Incoming {
+    pub fn new(framing: Framing, limit: u64, spool: usize, budget: MemoryBudget) -> Result<Self, Rejection> {
+        Ok(Self { delimiter: Delimiter::new(framing, limit)?, kept: Kept::Memory(Vec::new()), budget, spool })
+    }
+
+    /// Takes bytes from the front of `input`. True: the body is whole, and what is left belongs to the next request.
+    pub fn take(&mut self, input: &mut &[u8]) -> Result<bool, Rejection> {
+        loop {
+            match self.delimiter.next(input)? {
+                Event::Starved => return Ok(false),
+                Event::Done => return Ok(true),
+                Event::Data(data) => {
+                    self.keep(data).map_err(|_| reject(503, "there is no room to keep the body"))?;
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, data: &[u8]) -> io::Result<()> {
+        if let Kept::Memory(bytes) = &mut self.kept {
+            if bytes.len() + data.len() <= self.spool && self.budget.take(data.len()) {
+                bytes.extend_from_slice(data);
+                return Ok(());
+            }
+            let mut file = tempfile::tempfile()?;
+            file.write_all(bytes)?;
+            let length = bytes.len();
+            self.budget.give_back(length);
+            self.kept = Kept::File(file, length as u64);
+        }
+        if let Kept::File(file, length) = &mut self.kept {
+            file.write_all(data)?;
+            *length += data.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// What `take` has collected.
+    pub fn collected(mut self) -> Collected {
+        match std::mem::replace(&mut self.kept, Kept::Memory(Vec::new())) {
+            Kept::Memory(bytes) => {
+                self.budget.give_back(bytes.len());
+                Collected::Memory(bytes)
+            }
+            Kept::File(file, length) => Collected::File(file, length),
+        }
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        if let Kept::Memory(bytes) = &self.kept {
+            self.budget.give_back(bytes.len());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Seek};
+
+    fn read(collected: Collected) -> Vec<u8> {
+        match collected {
+            Collected::Memory(bytes) => bytes,
+            Collected::File(mut file, length) => {
+                let mut bytes = Vec::new();
+                file.rewind().unwrap();
+                file.read_to_end(&mut bytes).unwrap();
+                assert_eq!(bytes.len() as u64, length);
+                bytes
+            }
+        }
+    }
+
+    #[test]
+    fn bodies_are_whole_wherever_they_are_kept() {
+        let budget = MemoryBudget::new(1000);
+        for (length, spool, in_file) in
+            [(0, 10, false), (10, 10, false), (11, 10, true), (2000, 10_000, true), (999, 999, false)]
+        {
+            for step in [1, 7, 4096] {
+                let body: Vec<u8> = (0..length).map(|i| i as u8).collect();
+                let input = [&body[..], b"GET"].concat();
+                let mut incoming = Incoming::new(Framing::Length(length as u64), 5000, spool, budget.clone()).unwrap();
+                let (mut taken, mut done) = (0, false);
+                for piece in input.chunks(step) {
+                    let mut rest = piece;
+                    done = incoming.take(&mut rest).unwrap();
+                    taken += piece.len() - rest.len();
+                    if done {
+                        break;
+                    }
+                }
+                assert!(done && taken == length);
+                let collected = incoming.collected();
+                assert_eq!(matches!(collected, Collected::File(..)), in_file, "{length} bytes, {spool} in memory");
+                assert_eq!(read(collected), body);
+                assert_eq!(budget.0.get(), 1000);
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_holds_for_both_framings() {
+        let budget = MemoryBudget::new(100);
+        let refused = |framing| Incoming::new(framing, 10, 100, budget.clone()).err().map(|rejection| rejection.status);
+        assert_eq!(refused(Framing::Length(11)), Some(413));
+        assert_eq!(refused(Framing::Length(10)), None);
+        let mut incoming = Incoming::new(Framing::Chunked, 10, 100, budget.clone()).unwrap();
+        assert!(!incoming.take(&mut &b"6\r\n123456\r\n5\r\n1234"[..]).unwrap());
+        assert_eq!(incoming.take(&mut &b"5\r\n0\r\n\r\n"[..]).unwrap_err().status, 413);
+        drop(incoming);
+        assert_eq!(budget.0.get(), 100);
+    }
+}

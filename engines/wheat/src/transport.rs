@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A connection's bytes, plain or through TLS. Nothing here blocks: `ErrorKind::WouldBlock` says that it would.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+#[cfg(feature = "tls")]
+use crate::tls::Session;
+
+pub enum Transport {
+    Plain(OwnedFd),
+    #[cfg(feature = "tls")]
+    Tls(Box<Session>),
+}
+
+/// What follows a piece that is sent: the kernel waits for it rather than send half a packet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    Nothing,
+    More,
+}
+
+fn result(got: isize) -> io::Result<usize> {
+    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+}
+
+impl Transport {
+    pub fn fd(&self) -> RawFd {
+        match self {
+            Self::Plain(fd) => fd.as_raw_fd(),
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.fd(),
+        }
+    }
+
+    pub fn is_secure(&self) -> bool {
+        !matches!(self, Self::Plain(_))
+    }
+
+    /// 0: the client has ended its side.
+    #[inline]
+    pub fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(fd) => receive(fd, into),
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.receive(into),
+        }
+    }
+
+    /// Whether `receive` would give bytes that the kernel knows nothing of.
+    pub fn holds_input(&mut self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.holds_input(),
+        }
+    }
+
+    /// Bytes taken, of several slices in order.
+    #[inline]
+    pub fn send(&mut self, slices: &[IoSlice], after: After) -> io::Result<usize> {
+        match self {
+            Self::Plain(fd) => send(fd, slices, after),
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.send(slices),
+        }
+    }
+
+    /// Bytes taken of `length` bytes of `file` from `offset` on. 0: the file is shorter than that.
+    pub fn send_file(&mut self, file: BorrowedFd, offset: u64, length: u64) -> io::Result<usize> {
+        match self {
+            Self::Plain(fd) => {
+                let mut offset = offset as libc::off_t;
+                let length = usize::try_from(length).unwrap_or(usize::MAX);
+                // SAFETY: both descriptors are open, `offset` is a local variable.
+                result(unsafe { libc::sendfile(fd.as_raw_fd(), file.as_raw_fd(), &raw mut offset, length) })
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.send_file(file, offset, length),
+        }
+    }
+
+    /// Sends what `send` took and could not yet pass on.
+    #[inline]
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.flush(),
+        }
+    }
+
+    /// Whether `flush` has something left to do.
+    #[inline]
+    pub fn holds_output(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            #[cfg(feature = "tls")]
+            Self::Tls(session) => session.holds_output(),
+        }
+    }
+
+    /// Says that nothing more will be sent.
+    pub fn finish(&mut self) {
+        #[cfg(feature = "tls")]
+        if let Self::Tls(session) = self {
+            session.finish();
+        }
+        // SAFETY: a system call on a descriptor that is open.
+        unsafe { libc::shutdown(self.fd(), libc::SHUT_WR) };
+    }
+
+    /// From now on closing resets the connection: the client learns that what it has is not the whole, and the kernel
+    /// forgets at once what was not taken.
+    pub fn reset_on_close(&self) {
+        let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+        // SAFETY: the option's value is a `linger` of that size.
+        unsafe {
+            libc::setsockopt(
+                self.fd(),
+                libc::SOL_SOCKET,
+                libc::SO_LINGER,
+                (&raw const linger).cast(),
+                size_of::<libc::linger>() as libc::socklen_t,
+            )
+        };
+    }
+}
+
+#[inline]
+pub fn receive(fd: &OwnedFd, into: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the buffer is writable for its length.
+    result(unsafe { libc::recv(fd.as_raw_fd(), into.as_mut_ptr().cast(), into.len(), 0) })
+}
+
+#[inline]
+pub fn send(fd: &OwnedFd, slices: &[IoSlice], after: After) -> io::Result<usize> {
+    let more = if after == After::More { libc::MSG_MORE } else { 0 };
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | more;
+    if let [one] = slices {
+        // SAFETY: the slice is readable for its length.
+        return result(unsafe { libc::send(fd.as_raw_fd(), one.as_ptr().cast(), one.len(), flags) });
+    }
+    // SAFETY: an all-zero msghdr is valid; IoSlice has the layout of iovec.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = slices.as_ptr().cast_mut().cast();
+    message.msg_iovlen = slices.len() as _;
+    // SAFETY: the slices outlive the call, which only reads them.
+    result(unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, flags) })
+}
