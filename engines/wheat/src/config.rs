@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the command line asks for.
+//! What the command line asks for, once `options` has read it.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::options;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bind {
     Tcp(SocketAddr),
+    /// Looked up when it is bound: one socket for each of its addresses.
+    Name(String, u16),
     Unix(PathBuf),
 }
 
@@ -29,12 +33,6 @@ pub struct Limits {
     pub connections: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { line: 8 << 10, head: 32 << 10, headers: 100, body: 64 << 20, spool: 256 << 10, connections: 16 << 10 }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub struct Deadlines {
     /// From the first byte of a head (or the accept) to its last.
@@ -47,13 +45,6 @@ pub struct Deadlines {
     pub send: Duration,
     /// For requests in flight once the worker has been asked to end.
     pub graceful: Duration,
-}
-
-impl Default for Deadlines {
-    fn default() -> Self {
-        let seconds = Duration::from_secs;
-        Self { head: seconds(30), body: seconds(30), idle: seconds(60), send: seconds(30), graceful: seconds(30) }
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -72,7 +63,8 @@ pub enum AccessLog {
     Json,
 }
 
-#[derive(Clone, Debug)]
+/// Both are there: the parser refuses one without the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
     pub certificate: PathBuf,
     pub key: PathBuf,
@@ -87,97 +79,138 @@ pub enum Input {
     Streamed,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Affinity {
+    /// Wherever the kernel likes.
+    Free,
+    /// Worker i on the i-th CPU that the master may use, and round again.
+    Auto,
+    /// Worker i on the i-th of these, and round again.
+    Cpus(Vec<usize>),
+}
+
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `module:callable`
     pub application: Option<String>,
+    /// Empty: the sockets of a service manager or, without any, `DEFAULT_BIND`.
     pub binds: Vec<Bind>,
+    pub backlog: usize,
+    pub reuse_port: bool,
+    /// Permissions of UNIX sockets. None: as the umask has them.
+    pub socket_mode: Option<u32>,
+    pub tls: Option<Tls>,
     pub workers: usize,
     /// Threads that call the application. 1: the event loop itself calls it.
     pub threads: usize,
     pub input: Input,
+    pub affinity: Affinity,
+    /// A worker is replaced after so many requests, less up to a tenth drawn at random. None: never.
+    pub max_requests: Option<u64>,
+    /// How long a worker may take no new request before it counts as hung. None: for ever.
+    pub hang_after: Option<Duration>,
     pub python: Option<PathBuf>,
+    /// Before the application is imported.
+    pub chdir: Option<PathBuf>,
     pub statics: Vec<StaticRoute>,
     pub limits: Limits,
     pub deadlines: Deadlines,
     pub access_log: AccessLog,
-    pub tls: Option<Tls>,
-    /// Before the application is imported.
-    pub chdir: Option<PathBuf>,
+    /// None: standard output.
+    pub access_log_file: Option<PathBuf>,
+    /// Where the master serves the counters.
+    pub metrics: Option<Bind>,
+    pub pid_file: Option<PathBuf>,
+    /// What `wheat stat` calls this server.
+    pub name: Option<String>,
+    pub(crate) tls_certificate: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
+    pub(crate) index: Option<String>,
 }
+
+/// As many workers as the counters' memory has slots for.
+pub const MOST_WORKERS: usize = 512;
+/// More header fields than any parser's buffer holds here.
+pub const MOST_HEADERS: usize = 1024;
+pub const DEFAULT_BIND: &str = "127.0.0.1:8000";
 
 impl Default for Config {
+    /// Every option as the table has its default.
     fn default() -> Self {
-        Self {
+        let zero = Duration::ZERO;
+        let mut config = Self {
             application: None,
             binds: Vec::new(),
-            workers: 1,
-            threads: 1,
-            input: Input::Buffered,
-            python: None,
-            statics: Vec::new(),
-            limits: Limits::default(),
-            deadlines: Deadlines::default(),
-            access_log: AccessLog::Off,
+            backlog: 0,
+            reuse_port: false,
+            socket_mode: None,
             tls: None,
+            workers: 0,
+            threads: 0,
+            input: Input::Buffered,
+            affinity: Affinity::Free,
+            max_requests: None,
+            hang_after: None,
+            python: None,
             chdir: None,
-        }
+            statics: Vec::new(),
+            limits: Limits { line: 0, head: 0, headers: 0, body: 0, spool: 0, connections: 0 },
+            deadlines: Deadlines { head: zero, body: zero, idle: zero, send: zero, graceful: zero },
+            access_log: AccessLog::Off,
+            access_log_file: None,
+            metrics: None,
+            pid_file: None,
+            name: None,
+            tls_certificate: None,
+            tls_key: None,
+            index: None,
+        };
+        options::set_defaults(&mut config);
+        config
     }
-}
-
-/// One clear sentence for whoever typed the command line.
-#[derive(Debug)]
-pub struct Sentence(pub String);
-
-#[derive(Debug)]
-pub enum Command {
-    Serve(Config),
-    Help,
-    Version,
 }
 
 impl Config {
-    pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, Sentence> {
-        use lexopt::prelude::*;
-        let sentence = |e: lexopt::Error| Sentence(e.to_string());
-        let mut config = Config::default();
-        let mut parser = lexopt::Parser::from_args(arguments);
-        while let Some(argument) = parser.next().map_err(sentence)? {
-            match argument {
-                Long("bind") => {
-                    let value: String = parser.value().map_err(sentence)?.parse().map_err(sentence)?;
-                    config.binds.push(match value.strip_prefix("unix:") {
-                        Some(path) => Bind::Unix(path.into()),
-                        None => {
-                            Bind::Tcp(value.parse().map_err(|_| Sentence(format!("--bind {value}: not an address")))?)
-                        }
-                    });
-                }
-                Long("threads") => config.threads = parser.value().map_err(sentence)?.parse().map_err(sentence)?,
-                Long("static") => {
-                    let value: String = parser.value().map_err(sentence)?.parse().map_err(sentence)?;
-                    let (prefix, root) =
-                        value.split_once('=').ok_or_else(|| Sentence(format!("--static {value}: not /PREFIX=DIR")))?;
-                    config.statics.push(StaticRoute { prefix: prefix.into(), root: root.into(), index: None });
-                }
-                Long("tls-certificate") => {
-                    let path = parser.value().map_err(sentence)?.into();
-                    config
-                        .tls
-                        .get_or_insert_with(|| Tls { certificate: PathBuf::new(), key: PathBuf::new() })
-                        .certificate = path;
-                }
-                Long("tls-key") => {
-                    let path = parser.value().map_err(sentence)?.into();
-                    config.tls.get_or_insert_with(|| Tls { certificate: PathBuf::new(), key: PathBuf::new() }).key =
-                        path;
-                }
-                Value(application) if config.application.is_none() => {
-                    config.application = Some(application.parse().map_err(sentence)?);
-                }
-                other => return Err(sentence(other.unexpected())),
-            }
-        }
-        Ok(Command::Serve(config))
+    /// What `wheat stat` calls this server.
+    pub fn shown_name(&self) -> String {
+        self.name.clone().or_else(|| self.application.clone()).unwrap_or_else(|| "static".into())
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatFormat {
+    Table,
+    OpenMetrics,
+}
+
+/// What `wheat stat` is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatRequest {
+    /// A name, a process id or a file with a process id. None: the only one that runs.
+    pub which: Option<OsString>,
+    pub format: StatFormat,
+    /// None: once.
+    pub every: Option<Duration>,
+}
+
+#[derive(Debug)]
+pub enum Command {
+    Serve(Box<Config>),
+    /// Tests the configuration and ends.
+    Check(Box<Config>),
+    Stat(StatRequest),
+    /// The text to print.
+    Tell(String),
+}
+
+/// The CPUs that this process may use, in order.
+pub fn allowed_cpus() -> Vec<usize> {
+    // SAFETY: cpu_set_t is plain data, for which all zeros are valid; the kernel writes at most the size given.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
+        set
+    };
+    // SAFETY: the index is below CPU_SETSIZE.
+    (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
 }

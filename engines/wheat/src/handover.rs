@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What master and worker say to each other: descriptors and their numbers at the start, single bytes afterwards.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::config::Config;
+use crate::counters::{Memory, Slot};
+use crate::sentence::Sentence;
+
+/// Tells a process that it is a worker, and where what it inherits is.
+pub const VARIABLE: &str = "WHEAT_WORKER";
+/// The value of the variable for a worker that only imports the application.
+pub const CHECK: &str = "check";
+
+/// What the master gives a worker.
+pub struct Context {
+    /// Counts from 0; two workers have the same one while one takes over from the other.
+    pub index: usize,
+    /// Shared by all workers.
+    pub listeners: Vec<OwnedFd>,
+    /// None: without a master.
+    pub control: Option<Control>,
+    pub slot: &'static Slot,
+}
+
+/// Numbers of what a worker inherits, as text in its environment.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Handover {
+    pub master: u32,
+    pub index: usize,
+    pub slot: usize,
+    pub control: RawFd,
+    pub counters: RawFd,
+    pub listeners: Vec<RawFd>,
+}
+
+impl Handover {
+    pub fn to_text(&self) -> String {
+        let listeners: Vec<String> = self.listeners.iter().map(RawFd::to_string).collect();
+        let Self { master, index, slot, control, counters, .. } = self;
+        format!("{master} {index} {slot} {control} {counters} {}", listeners.join(","))
+    }
+
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        let handover = Self {
+            master: words.next()?.parse().ok()?,
+            index: words.next()?.parse().ok()?,
+            slot: words.next()?.parse().ok()?,
+            control: words.next()?.parse().ok()?,
+            counters: words.next()?.parse().ok()?,
+            listeners: words.next()?.split(',').map(str::parse).collect::<Result<_, _>>().ok()?,
+        };
+        if words.next().is_some() { None } else { Some(handover) }
+    }
+}
+
+/// What a worker shall do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The server ends: answer what is in flight, close what is idle, end.
+    Finish,
+    /// Another worker takes over: leave the listeners and end when every connection had its next answer or its
+    /// deadline. An idle one is not closed at once: a client may be sending on it this moment, and its request would be lost.
+    Retire,
+    ReopenLogs,
+}
+
+impl Order {
+    fn byte(self) -> u8 {
+        match self {
+            Self::Finish => b'f',
+            Self::Retire => b'r',
+            Self::ReopenLogs => b'l',
+        }
+    }
+}
+
+/// What a worker tells its master.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The application is imported, and the next connection will be accepted.
+    Ready,
+    /// `--max-requests` is reached: start another one, then let me retire.
+    ReplaceMe,
+}
+
+impl Report {
+    fn byte(self) -> u8 {
+        match self {
+            Self::Ready => b'R',
+            Self::ReplaceMe => b'M',
+        }
+    }
+}
+
+/// The worker's end of the socket pair that it shares with the master. Readable: `order` has something to say.
+pub struct Control {
+    socket: OwnedFd,
+}
+
+impl Control {
+    pub fn new(socket: OwnedFd) -> Self {
+        Self { socket }
+    }
+
+    /// The next order, without waiting. The end of the stream is `Finish`, again and again.
+    pub fn order(&self) -> Option<Order> {
+        let mut byte = [0];
+        match recv(&self.socket, &mut byte[..], RecvFlags::DONTWAIT) {
+            Ok((1.., _)) => match byte[0] {
+                b'r' => Some(Order::Retire),
+                b'l' => Some(Order::ReopenLogs),
+                _ => Some(Order::Finish),
+            },
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => None,
+            Ok((0, _)) | Err(_) => Some(Order::Finish),
+        }
+    }
+
+    pub fn report(&self, report: Report) {
+        // A master that is gone needs no report; its end of the stream says the rest.
+        let _ = send(&self.socket, &[report.byte()], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+}
+
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl AsRawFd for Control {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+/// The master's end.
+pub struct Line {
+    socket: OwnedFd,
+}
+
+impl Line {
+    pub fn new(socket: OwnedFd) -> Self {
+        Self { socket }
+    }
+
+    pub fn order(&self, order: Order) {
+        // A worker that is gone needs no order, and one that reads none is killed at its deadline.
+        let _ = send(&self.socket, &[order.byte()], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+
+    /// The next report, without waiting; `Err` when there will be no more.
+    pub fn report(&self) -> io::Result<Option<Report>> {
+        let mut byte = [0];
+        match recv(&self.socket, &mut byte[..], RecvFlags::DONTWAIT) {
+            Ok((1.., _)) if byte[0] == b'M' => Ok(Some(Report::ReplaceMe)),
+            Ok((1.., _)) => Ok(Some(Report::Ready)),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+            Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Whether this process was started by a master, and is not some program that an application started.
+pub fn is_worker() -> bool {
+    inherited().is_some()
+}
+
+/// Whether this process shall only import the application.
+pub fn is_check() -> bool {
+    std::env::var_os(VARIABLE).is_some_and(|value| value == CHECK)
+}
+
+fn inherited() -> Option<Handover> {
+    let handover = Handover::from_text(&std::env::var(VARIABLE).ok()?)?;
+    let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_pid() as u32);
+    (handover.master == parent).then_some(handover)
+}
+
+/// Takes over what the master handed down. Once a process, before any thread is started.
+pub fn inherit(config: &Config) -> Result<Context, Sentence> {
+    let lost = |what: &dyn std::fmt::Display| Sentence::unavailable(format!("the master handed down no {what}"));
+    let handover = inherited()
+        .ok_or_else(|| Sentence::usage("a worker is started by its master: run wheat itself, not this module"))?;
+    if let Some(folder) = &config.chdir {
+        std::env::set_current_dir(folder)
+            .map_err(|error| Sentence::config(format!("--chdir {}: {error}", folder.display())))?;
+    }
+    let own = |fd: RawFd| {
+        // SAFETY: the numbers come from the master, which opened them for this process; each is taken once.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        // What the application starts shall hold none of them.
+        fcntl_setfd(&fd, FdFlags::CLOEXEC).map(|()| fd)
+    };
+    let control = own(handover.control).map_err(|error| lost(&format!("control: {error}")))?;
+    let counters = own(handover.counters).map_err(|error| lost(&format!("counters: {error}")))?;
+    let slot = Memory::slot_for_life(counters, handover.slot).map_err(|error| lost(&format!("counters: {error}")))?;
+    let listeners: Result<_, _> = handover.listeners.iter().map(|fd| own(*fd)).collect();
+    let listeners = listeners.map_err(|error| lost(&format!("socket: {error}")))?;
+    let name = format!("wheat worker {}\0", handover.index);
+    let name = std::ffi::CStr::from_bytes_until_nul(name.as_bytes()).expect("ends in NUL");
+    let _ = rustix::thread::set_name(name); // for ps and top
+    finish_at_terminate(control.as_raw_fd());
+    Ok(Context { index: handover.index, listeners, control: Some(Control::new(control)), slot })
+}
+
+/// The socket that the signal handler ends.
+static ENDS: AtomicI32 = AtomicI32::new(-1);
+
+/// SIGTERM to a worker alone is an order to finish: the handler ends the reading side of the control socket, which wakes
+/// the event loop. Nothing else happens in the handler.
+fn finish_at_terminate(control: RawFd) {
+    extern "C" fn end(_: libc::c_int) {
+        // SAFETY: shutdown(2) is async-signal-safe; the descriptor stays open until the process ends. errno is kept for
+        // whomever the signal interrupts.
+        unsafe {
+            let errno = *libc::__errno_location();
+            libc::shutdown(ENDS.load(Ordering::Relaxed), libc::SHUT_RD);
+            *libc::__errno_location() = errno;
+        }
+    }
+    ENDS.store(control, Ordering::Relaxed);
+    // SAFETY: a handler that only makes an async-signal-safe call; the zeroed rest of sigaction is an empty mask.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = end as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGTERM, &action, std::ptr::null_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_as_they_went() {
+        let handover = Handover { master: 7, index: 1, slot: 2, control: 3, counters: 4, listeners: vec![5, 6] };
+        assert_eq!(Handover::from_text(&handover.to_text()), Some(handover));
+        for text in ["", "check", "7 1 2 3 4", "7 1 2 3 4 5, 6", "7 1 2 3 4 5 6", "7 1 2 3 x 5"] {
+            assert_eq!(Handover::from_text(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn orders_and_reports_arrive_in_order_and_the_end_is_finish() {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (line, control) = (Line::new(ours.into()), Control::new(theirs.into()));
+        assert_eq!(control.order(), None);
+        line.order(Order::ReopenLogs);
+        line.order(Order::Retire);
+        assert_eq!(control.order(), Some(Order::ReopenLogs));
+        assert_eq!(control.order(), Some(Order::Retire));
+        assert_eq!(line.report().unwrap(), None);
+        control.report(Report::Ready);
+        control.report(Report::ReplaceMe);
+        assert_eq!(line.report().unwrap(), Some(Report::Ready));
+        assert_eq!(line.report().unwrap(), Some(Report::ReplaceMe));
+        drop(line);
+        assert_eq!(control.order(), Some(Order::Finish));
+        assert_eq!(control.order(), Some(Order::Finish));
+        control.report(Report::Ready);
+    }
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Listening sockets. The master opens them once and keeps them: a connection that waits to be accepted outlives any worker.
+//! All workers share them (`EPOLLEXCLUSIVE` wakes one at a time), so no connection waits behind a busy worker while another
+//! has nothing to do, which is what a socket for each worker (SO_REUSEPORT) leads to: benchmarks/listeners.py.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Mode;
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+
+use crate::config::{Bind, Config, DEFAULT_BIND};
+use crate::sentence::Sentence;
+
+/// All sockets of a server.
+pub struct Listening {
+    pub sockets: Vec<OwnedFd>,
+    /// What a client would connect to, in the order of the sockets.
+    pub addresses: Vec<String>,
+    own_paths: Vec<OwnPath>,
+}
+
+/// A UNIX socket in the file system, and which one: another server may have put its own there since.
+struct OwnPath {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl Listening {
+    /// Those of a service manager first, then those of the command line; without either the default address.
+    pub fn open(config: &Config) -> Result<Self, Sentence> {
+        let mut listening = Self { sockets: Vec::new(), addresses: Vec::new(), own_paths: Vec::new() };
+        let scheme = if config.tls.is_some() { "https" } else { "http" };
+        for socket in handed_down() {
+            let (socket, address) = adopt(socket, scheme)?;
+            listening.sockets.push(socket);
+            listening.addresses.push(address);
+        }
+        let default = [Bind::Tcp(DEFAULT_BIND.parse().expect("an address"))];
+        let binds = if config.binds.is_empty() && listening.sockets.is_empty() { &default[..] } else { &config.binds };
+        for bind in binds {
+            listening.add(bind, config, scheme)?;
+        }
+        Ok(listening)
+    }
+
+    /// One address for something other than the application.
+    pub fn open_one(bind: &Bind, config: &Config) -> Result<Self, Sentence> {
+        let mut listening = Self { sockets: Vec::new(), addresses: Vec::new(), own_paths: Vec::new() };
+        listening.add(bind, config, "http")?;
+        Ok(listening)
+    }
+
+    fn add(&mut self, bind: &Bind, config: &Config, scheme: &str) -> Result<(), Sentence> {
+        match bind {
+            Bind::Tcp(address) => self.add_tcp(*address, config, scheme),
+            Bind::Name(host, port) => {
+                let unknown = |why: String| Sentence::unavailable(format!("--bind {host}:{port}: {why}"));
+                let mut found: Vec<SocketAddr> = (host.as_str(), *port)
+                    .to_socket_addrs()
+                    .map_err(|error| unknown(format!("the name is not known here: {error}")))?
+                    .collect();
+                found.dedup();
+                if found.is_empty() {
+                    return Err(unknown("the name has no address".into()));
+                }
+                found.into_iter().try_for_each(|address| self.add_tcp(address, config, scheme))
+            }
+            Bind::Unix(path) => self.add_unix(path, config),
+        }
+    }
+
+    fn add_tcp(&mut self, address: SocketAddr, config: &Config, scheme: &str) -> Result<(), Sentence> {
+        let open = || -> rustix::io::Result<OwnedFd> {
+            let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+            sockopt::set_socket_reuseaddr(&socket, true)?;
+            if config.reuse_port {
+                sockopt::set_socket_reuseport(&socket, true)?;
+            }
+            if address.is_ipv6() {
+                // An address means itself: [::] is not 0.0.0.0 as well, whatever the system's default.
+                sockopt::set_ipv6_v6only(&socket, true)?;
+            }
+            // Accepted connections inherit it, which saves a system call each.
+            sockopt::set_tcp_nodelay(&socket, true)?;
+            rustix::net::bind(&socket, &address)?;
+            rustix::net::listen(&socket, config.backlog as i32)?;
+            Ok(socket)
+        };
+        let socket = open().map_err(|error| refused(&address.to_string(), error))?;
+        let bound = rustix::net::getsockname(&socket).ok().and_then(|bound| SocketAddr::try_from(bound).ok());
+        self.addresses.push(format!("{scheme}://{}", bound.unwrap_or(address)));
+        self.sockets.push(socket);
+        Ok(())
+    }
+
+    fn add_unix(&mut self, path: &Path, config: &Config) -> Result<(), Sentence> {
+        let shown = format!("unix:{}", path.display());
+        make_way(path).map_err(|why| Sentence::unavailable(format!("can't listen on {shown}: {why}")))?;
+        let open = || -> rustix::io::Result<OwnedFd> {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+            let address = SocketAddrUnix::new(path)?;
+            // By the umask, not by chmod afterwards: the socket is never open to more than it shall be.
+            let before = config.socket_mode.map(|mode| rustix::process::umask(Mode::from_raw_mode(!mode & 0o777)));
+            let bound = rustix::net::bind(&socket, &address);
+            if let Some(before) = before {
+                rustix::process::umask(before);
+            }
+            bound?;
+            rustix::net::listen(&socket, config.backlog as i32)?;
+            Ok(socket)
+        };
+        let socket = open().map_err(|error| refused(&shown, error))?;
+        if let Ok(made) = path.symlink_metadata() {
+            self.own_paths.push(OwnPath { path: path.to_owned(), device: made.dev(), inode: made.ino() });
+        }
+        self.addresses.push(shown);
+        self.sockets.push(socket);
+        Ok(())
+    }
+}
+
+impl Drop for Listening {
+    /// Removes the UNIX sockets from the file system, if they are still these.
+    fn drop(&mut self) {
+        for own in &self.own_paths {
+            let still = own.path.symlink_metadata().is_ok_and(|now| (now.dev(), now.ino()) == (own.device, own.inode));
+            if still {
+                let _ = std::fs::remove_file(&own.path);
+            }
+        }
+    }
+}
+
+fn refused(address: &str, error: Errno) -> Sentence {
+    let advice = match error {
+        Errno::ADDRINUSE => "another program listens there: end it, or choose another --bind",
+        Errno::ACCESS => "this user may not: ports below 1024 and other people's folders need permission",
+        Errno::ADDRNOTAVAIL => "this machine has no such address",
+        Errno::NOENT => "its folder does not exist",
+        _ => return Sentence::unavailable(format!("can't listen on {address}: {error}")),
+    };
+    Sentence::unavailable(format!("can't listen on {address}: {advice}"))
+}
+
+/// A socket that a killed server left behind is removed; anything else that is in the way is not.
+fn make_way(path: &Path) -> Result<(), String> {
+    let Ok(found) = path.symlink_metadata() else { return Ok(()) };
+    if !found.file_type().is_socket() {
+        return Err("there is a file that is no socket: remove it, or choose another path".into());
+    }
+    match UnixStream::connect(path) {
+        Ok(_) => Err("another program listens there: end it, or choose another path".into()),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            std::fs::remove_file(path).map_err(|error| format!("a dead socket is there and stays: {error}"))
+        }
+        // Its queue is full, or this user may not connect: somebody is there.
+        Err(error) => Err(format!("another program seems to listen there ({error})")),
+    }
+}
+
+/// What a service manager handed down: descriptors from 3 on, as in sd_listen_fds(3). The variables are left to nobody.
+fn handed_down() -> Vec<OwnedFd> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<i32>().ok());
+    let (pid, count) = (number("LISTEN_PID"), number("LISTEN_FDS"));
+    if pid != i32::try_from(std::process::id()).ok() {
+        return Vec::new();
+    }
+    let sockets = (3..3 + count.unwrap_or(0).clamp(0, 1000)).map(|fd| {
+        // SAFETY: the service manager says that they are open and for this process; each is taken once.
+        unsafe { OwnedFd::from_raw_fd(fd) }
+    });
+    sockets.collect()
+}
+
+fn adopt(socket: OwnedFd, scheme: &str) -> Result<(OwnedFd, String), Sentence> {
+    let set_up = || -> rustix::io::Result<Option<String>> {
+        fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+        if !sockopt::socket_acceptconn(&socket)? {
+            return Ok(None);
+        }
+        let flags = rustix::fs::fcntl_getfl(&socket)?;
+        rustix::fs::fcntl_setfl(&socket, flags | rustix::fs::OFlags::NONBLOCK)?;
+        let address = rustix::net::getsockname(&socket)?;
+        if let Ok(address) = SocketAddr::try_from(address.clone()) {
+            sockopt::set_tcp_nodelay(&socket, true)?;
+            return Ok(Some(format!("{scheme}://{address}")));
+        }
+        let path = SocketAddrUnix::try_from(address)?;
+        Ok(Some(format!("unix:{}", path.path().map_or(String::new(), |path| path.to_string_lossy().into_owned()))))
+    };
+    match set_up() {
+        Ok(Some(address)) => Ok((socket, address)),
+        Ok(None) => Err(Sentence::unavailable("a socket from the service manager (LISTEN_FDS) does not listen")),
+        Err(error) => Err(Sentence::unavailable(format!("a socket from the service manager (LISTEN_FDS): {error}"))),
+    }
+}
+
+/// A connection, or none that waits.
+pub fn accept(socket: impl AsFd) -> rustix::io::Result<OwnedFd> {
+    rustix::net::accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn listening_on(bind: Bind) -> Result<Listening, Sentence> {
+        Listening::open(&Config { binds: vec![bind], socket_mode: Some(0o640), ..Config::default() })
+    }
+
+    fn free() -> Bind {
+        Bind::Tcp("127.0.0.1:0".parse().unwrap())
+    }
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("wheat-{name}-{}", std::process::id()));
+            std::fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn port_zero_is_told_and_reached() {
+        let listening = listening_on(free()).unwrap();
+        let address: SocketAddr = listening.addresses[0].strip_prefix("http://").unwrap().parse().unwrap();
+        assert_ne!(address.port(), 0);
+        let client = TcpStream::connect(address).unwrap();
+        let served = accept(&listening.sockets[0]).unwrap();
+        assert!(sockopt::tcp_nodelay(&served).unwrap(), "inherited from the listener");
+        drop(client);
+    }
+
+    #[test]
+    fn a_taken_port_is_said_and_can_be_shared_when_both_say_so() {
+        let first = listening_on(free()).unwrap();
+        let address: SocketAddr = first.addresses[0].strip_prefix("http://").unwrap().parse().unwrap();
+        let sentence = listening_on(Bind::Tcp(address)).err().unwrap();
+        assert!(sentence.text.contains("another program listens there"), "{sentence}");
+        let shared = |address| Config { binds: vec![Bind::Tcp(address)], reuse_port: true, ..Config::default() };
+        let first = Listening::open(&shared("127.0.0.1:0".parse().unwrap())).unwrap();
+        let address = first.addresses[0].strip_prefix("http://").unwrap().parse().unwrap();
+        assert!(Listening::open(&shared(address)).is_ok());
+    }
+
+    #[test]
+    fn a_dead_socket_makes_way_and_a_live_one_or_a_file_does_not() {
+        let folder = Folder::new("unix");
+        let path = folder.0.join("a.sock");
+        let bind = || Bind::Unix(path.clone());
+        let live = listening_on(bind()).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(listening_on(bind()).err().unwrap().text.contains("another program"));
+        drop(live);
+        assert!(!path.exists(), "removed at the end");
+        // As a killed server leaves it.
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        assert!(path.exists());
+        let again = listening_on(bind()).unwrap();
+        UnixStream::connect(&path).unwrap();
+        // Another server has replaced it: this one does not remove what is not its own.
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "mine").unwrap();
+        drop(again);
+        assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+        assert!(listening_on(bind()).err().unwrap().text.contains("no socket"));
+        assert!(listening_on(Bind::Unix(folder.0.join("none/a.sock"))).err().unwrap().text.contains("folder"));
+    }
+
+    #[test]
+    fn ipv6_means_itself() {
+        let Ok(six) = listening_on(Bind::Tcp("[::1]:0".parse().unwrap())) else { return }; // no IPv6 here
+        let address: SocketAddr = six.addresses[0].strip_prefix("http://").unwrap().parse().unwrap();
+        assert!(TcpStream::connect(address).is_ok());
+        let all = listening_on(Bind::Tcp("[::]:0".parse().unwrap())).unwrap();
+        let port = all.addresses[0].rsplit(':').next().unwrap().parse().unwrap();
+        assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
+    }
+
+    #[test]
+    fn names_are_looked_up_and_unknown_ones_said() {
+        let listening = listening_on(Bind::Name("localhost".into(), 0)).unwrap();
+        assert!(!listening.sockets.is_empty());
+        let sentence = listening_on(Bind::Name("name.invalid".into(), 1)).err().unwrap();
+        assert!(sentence.text.contains("name.invalid:1"), "{sentence}");
+    }
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The access log: a line for each request, formatted by the event loop and written by a thread of its own. The loop never
+//! waits for a disk or for whoever reads a pipe: what is not taken in time is dropped, whole lines at once, and counted.
+//!
+//! Everything that a client chose is escaped byte by byte: no request can begin a line, end a field or move a terminal's cursor.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::config::{self, Config};
+use crate::counters::Slot;
+use crate::sentence::Sentence;
+
+/// A request that was answered, or given up.
+pub struct Entry<'a> {
+    /// None: a UNIX socket.
+    pub peer: Option<IpAddr>,
+    /// Empty where no request line could be read.
+    pub method: &'a [u8],
+    pub target: &'a [u8],
+    /// The minor version of HTTP/1.
+    pub version: u8,
+    pub status: u16,
+    /// Of the response's body, as sent.
+    pub bytes: u64,
+    /// From the first byte of the head to the last of the response.
+    pub duration_ns: u64,
+    pub referer: Option<&'a [u8]>,
+    pub user_agent: Option<&'a [u8]>,
+}
+
+/// Lines go to the thread when there are so many bytes of them, or when the loop has nothing else to do.
+const ENOUGH: usize = 16 << 10;
+/// So many bytes may wait for the thread.
+const MOST_WAITING: usize = 1 << 20;
+/// A pipe takes a piece of at most this size whole; lines of several workers don't mix.
+const WHOLE: usize = rustix::pipe::PIPE_BUF;
+/// How long the end of the worker waits for the last lines.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+pub struct AccessLog {
+    format: config::AccessLog,
+    lines: Vec<u8>,
+    line_count: u64,
+    clock: Clock,
+    shared: Arc<Shared>,
+    slot: &'static Slot,
+}
+
+/// Between the loop and the thread.
+struct Shared {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+    /// Lines that could not be written.
+    lost: AtomicU64,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: Vec<u8>,
+    line_count: u64,
+    reopen: bool,
+    /// The thread shall end when it has written everything.
+    end: bool,
+    ended: bool,
+}
+
+impl AccessLog {
+    /// None: no log is wanted.
+    pub fn open(config: &Config, slot: &'static Slot) -> Result<Option<Self>, Sentence> {
+        if config.access_log == config::AccessLog::Off {
+            return Ok(None);
+        }
+        let sink = Sink::open(config.access_log_file.as_deref())
+            .map_err(|error| Sentence::config(format!("--access-log-file: {error}")))?;
+        let shared = Arc::new(Shared { waiting: Mutex::default(), changed: Condvar::new(), lost: AtomicU64::new(0) });
+        let theirs = Arc::clone(&shared);
+        let write = move || theirs.write(sink);
+        // Signals are for the thread of the loop, which has to wake up for them.
+        let started = crate::signals::while_blocked(|| {
+            std::thread::Builder::new().name("access log".into()).stack_size(64 << 10).spawn(write)
+        });
+        started.map_err(|error| Sentence::unavailable(format!("no thread for the access log: {error}")))?;
+        let (lines, line_count, clock) = (Vec::new(), 0, Clock::default());
+        Ok(Some(Self { format: config.access_log, lines, line_count, clock, shared, slot }))
+    }
+
+    pub fn record(&mut self, entry: &Entry) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        match self.format {
+            config::AccessLog::Json => json(&mut self.lines, &mut self.clock, now, entry),
+            _ => combined(&mut self.lines, &mut self.clock, now, entry),
+        }
+        self.line_count += 1;
+        if self.lines.len() >= ENOUGH {
+            self.hand_over();
+        }
+    }
+
+    /// Before the loop waits for something to happen: then nobody waits for a line to appear.
+    pub fn hand_over(&mut self) {
+        if self.lines.is_empty() {
+            return;
+        }
+        let mut dropped = self.shared.lost.swap(0, Ordering::Relaxed);
+        let mut waiting = self.shared.lock();
+        if waiting.lines.len() + self.lines.len() > MOST_WAITING {
+            dropped += self.line_count;
+        } else {
+            waiting.lines.append(&mut self.lines);
+            waiting.line_count += self.line_count;
+            self.shared.changed.notify_all();
+        }
+        drop(waiting);
+        self.lines.clear();
+        self.line_count = 0;
+        if dropped > 0 {
+            self.slot.log_lines_dropped.add(dropped);
+        }
+    }
+
+    /// The file was moved away: the next lines go to a new one of the same name.
+    pub fn reopen(&mut self) {
+        self.hand_over();
+        self.shared.lock().reopen = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Drop for AccessLog {
+    /// Waits a moment for the last lines to be written.
+    fn drop(&mut self) {
+        self.hand_over();
+        let mut waiting = self.shared.lock();
+        waiting.end = true;
+        self.shared.changed.notify_all();
+        let done = self.shared.changed.wait_timeout_while(waiting, LAST_LINES, |waiting| !waiting.ended);
+        drop(done);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        // What is in there is whole even if somebody panicked meanwhile.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The life of the thread.
+    fn write(&self, mut sink: Sink) {
+        loop {
+            let idle = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.reopen && !waiting.end;
+            let woken = self.changed.wait_while(self.lock(), idle);
+            let mut waiting = woken.unwrap_or_else(PoisonError::into_inner);
+            let lines = std::mem::take(&mut waiting.lines);
+            let line_count = std::mem::take(&mut waiting.line_count);
+            let reopen = std::mem::take(&mut waiting.reopen);
+            let end = waiting.end;
+            drop(waiting);
+            if sink.write(&lines).is_err() {
+                self.lost.fetch_add(line_count, Ordering::Relaxed);
+            }
+            if reopen {
+                sink.reopen();
+            }
+            if end && lines.is_empty() {
+                self.lock().ended = true;
+                self.changed.notify_all();
+                return;
+            }
+        }
+    }
+}
+
+/// Where the lines go.
+enum Sink {
+    StandardOutput,
+    File { path: PathBuf, file: File },
+}
+
+impl Sink {
+    fn open(path: Option<&Path>) -> io::Result<Self> {
+        let Some(path) = path else { return Ok(Self::StandardOutput) };
+        let named = |error| io::Error::other(format!("{}: {error}", path.display()));
+        Ok(Self::File { path: path.to_owned(), file: open_to_append(path).map_err(named)? })
+    }
+
+    fn reopen(&mut self) {
+        let Self::File { path, file } = self else { return };
+        match open_to_append(path) {
+            Ok(new) => *file = new,
+            Err(error) => {
+                let text = format!("wheat: {} can't be opened again, the old file goes on: {error}\n", path.display());
+                let _ = io::stderr().write_all(text.as_bytes());
+            }
+        }
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::StandardOutput => rustix::stdio::stdout(),
+            Self::File { file, .. } => file.as_fd(),
+        }
+    }
+
+    fn write(&self, lines: &[u8]) -> io::Result<()> {
+        // One write appends whole lines to a file, however many. To anything else (a pipe, a terminal) only small ones do.
+        let is_file =
+            matches!(self, Self::File { file, .. } if file.metadata().is_ok_and(|m| !m.file_type().is_fifo()));
+        let piece = if is_file { usize::MAX } else { WHOLE };
+        pieces(lines, piece).try_for_each(|piece| write_all(self.descriptor(), piece))
+    }
+}
+
+fn open_to_append(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().append(true).create(true).mode(0o640).open(path)
+}
+
+/// Whole lines, in pieces of at most `most` bytes where the lines allow it.
+fn pieces(lines: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
+    let mut rest = lines;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = if rest.len() <= most {
+            rest.len()
+        } else {
+            let last = memchr::memrchr(b'\n', &rest[..most]);
+            last.or_else(|| memchr::memchr(b'\n', rest)).map_or(rest.len(), |at| at + 1)
+        };
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+fn write_all(descriptor: BorrowedFd, mut bytes: &[u8]) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    while !bytes.is_empty() {
+        match rustix::io::write(descriptor, bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(rustix::io::Errno::INTR) => {}
+            // Somebody who shares this pipe made it non-blocking.
+            Err(rustix::io::Errno::AGAIN) => {
+                poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::OUT)], None)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Date and time in UTC, made anew once a second.
+#[derive(Default)]
+struct Clock {
+    second: Option<u64>,
+    /// 21/Nov/2026:12:00:00 +0000
+    common: String,
+    /// 2026-11-21T12:00:00
+    iso: String,
+}
+
+impl Clock {
+    fn set(&mut self, second: u64) {
+        if self.second == Some(second) {
+            return;
+        }
+        let (year, month, day) = civil(second / 86400);
+        let (h, m, s) = (second / 3600 % 24, second / 60 % 60, second % 60);
+        let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        let name = names[month as usize - 1];
+        self.common = format!("{day:02}/{name}/{year}:{h:02}:{m:02}:{s:02} +0000");
+        self.iso = format!("{year}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}");
+        self.second = Some(second);
+    }
+}
+
+/// Year, month and day of a day since 1970-01-01. Source: H. Hinnant, chrono-Compatible Low-Level Date Algorithms, 2013.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let z = days + 719_468;
+    let (era, of_era) = (z / 146_097, z % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153; // March is 0
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+fn combined(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry) {
+    clock.set(now.as_secs());
+    peer(out, entry.peer);
+    let _ = write!(out, " - - [{}] \"", clock.common);
+    if entry.method.is_empty() {
+        out.push(b'-');
+    } else {
+        escape(out, entry.method, b"\\x");
+        out.push(b' ');
+        escape(out, entry.target, b"\\x");
+        let _ = write!(out, " HTTP/1.{}", entry.version);
+    }
+    let _ = write!(out, "\" {} {} \"", entry.status, entry.bytes);
+    escape(out, entry.referer.unwrap_or(b"-"), b"\\x");
+    out.extend_from_slice(b"\" \"");
+    escape(out, entry.user_agent.unwrap_or(b"-"), b"\\x");
+    out.extend_from_slice(b"\"\n");
+}
+
+fn json(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry) {
+    clock.set(now.as_secs());
+    let _ = write!(out, "{{\"time\":\"{}.{:03}Z\",\"peer\":\"", clock.iso, now.subsec_millis());
+    peer(out, entry.peer);
+    out.push(b'"');
+    let line = Some(entry.method).filter(|method| !method.is_empty());
+    let fields = [
+        ("method", line),
+        ("target", line.map(|_| entry.target)),
+        ("referer", entry.referer),
+        ("user_agent", entry.user_agent),
+    ];
+    for (name, value) in fields {
+        let _ = write!(out, ",\"{name}\":");
+        match value {
+            None => out.extend_from_slice(b"null"),
+            Some(value) => {
+                out.push(b'"');
+                escape(out, value, b"\\u00");
+                out.push(b'"');
+            }
+        }
+    }
+    let seconds = entry.duration_ns as f64 / 1e9;
+    let (version, status, bytes) = (entry.version, entry.status, entry.bytes);
+    let _ = writeln!(
+        out,
+        ",\"version\":\"1.{version}\",\"status\":{status},\"bytes\":{bytes},\"duration_s\":{seconds:.6}}}"
+    );
+}
+
+fn peer(out: &mut Vec<u8>, peer: Option<IpAddr>) {
+    let _ = match peer {
+        Some(address) => write!(out, "{address}"),
+        None => write!(out, "unix:"),
+    };
+}
+
+/// Printable ASCII as it is; quote, backslash and everything else as `prefix` and two hexadecimal digits.
+fn escape(out: &mut Vec<u8>, bytes: &[u8], prefix: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for &byte in bytes {
+        if matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\' {
+            out.push(byte);
+        } else {
+            out.extend_from_slice(prefix);
+            out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry<'a>() -> Entry<'a> {
+        Entry {
+            peer: Some("::1".parse().unwrap()),
+            method: b"GET",
+            target: b"/a?b=c",
+            version: 1,
+            status: 200,
+            bytes: 11,
+            duration_ns: 1_234_567,
+            referer: None,
+            user_agent: Some(b"curl/8"),
+        }
+    }
+
+    const NOW: Duration = Duration::new(1_795_262_400, 7_000_000);
+
+    fn written(format: fn(&mut Vec<u8>, &mut Clock, Duration, &Entry), entry: &Entry) -> String {
+        let mut out = Vec::new();
+        format(&mut out, &mut Clock::default(), NOW, entry);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lines_as_others_read_them() {
+        assert_eq!(
+            written(combined, &entry()),
+            "::1 - - [21/Nov/2026:12:00:00 +0000] \"GET /a?b=c HTTP/1.1\" 200 11 \"-\" \"curl/8\"\n"
+        );
+        assert_eq!(
+            written(json, &entry()),
+            "{\"time\":\"2026-11-21T12:00:00.007Z\",\"peer\":\"::1\",\"method\":\"GET\",\"target\":\"/a?b=c\",\
+             \"referer\":null,\"user_agent\":\"curl/8\",\"version\":\"1.1\",\"status\":200,\"bytes\":11,\
+             \"duration_s\":0.001235}\n"
+        );
+        let nothing = Entry { method: b"", target: b"", peer: None, user_agent: None, status: 400, ..entry() };
+        assert!(written(combined, &nothing).starts_with("unix: - - ["));
+        assert!(written(combined, &nothing).contains("] \"-\" 400 11 \"-\" \"-\"\n"));
+        assert!(written(json, &nothing).contains("\"method\":null,\"target\":null"));
+    }
+
+    #[test]
+    fn nothing_that_a_client_sends_leaves_its_field() {
+        let every: Vec<u8> = (0..=255).collect();
+        let hostile = Entry { target: &every, user_agent: Some(&every), referer: Some(b"\"\n\x1b[2J\\"), ..entry() };
+        for format in [combined, json] {
+            let line = written(format, &hostile);
+            assert_eq!(line.matches('\n').count(), 1);
+            assert!(line.trim_end().bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line}");
+        }
+        assert_eq!(written(combined, &hostile).matches('"').count(), 6);
+        assert!(written(combined, &hostile).contains("\"\\x22\\x0a\\x1b[2J\\x5c\""));
+        assert!(written(json, &hostile).contains("\"\\u0022\\u000a\\u001b[2J\\u005c\""));
+    }
+
+    #[test]
+    fn days_of_the_calendar() {
+        assert_eq!(civil(0), (1970, 1, 1));
+        assert_eq!(civil(11_016), (2000, 2, 29));
+        assert_eq!(civil(11_017), (2000, 3, 1));
+        assert_eq!(civil(47_540), (2100, 2, 28));
+        assert_eq!(civil(47_541), (2100, 3, 1));
+    }
+
+    #[test]
+    fn pieces_are_whole_lines() {
+        let lines = b"aa\nbbb\nc\n";
+        let cut = |most| pieces(lines, most).map(|piece| std::str::from_utf8(piece).unwrap()).collect::<Vec<_>>();
+        assert_eq!(cut(100), ["aa\nbbb\nc\n"]);
+        assert_eq!(cut(7), ["aa\nbbb\n", "c\n"]);
+        assert_eq!(cut(1), ["aa\n", "bbb\n", "c\n"]);
+        assert_eq!(pieces(b"", 1).count(), 0);
+    }
+
+    fn config(path: &Path) -> Config {
+        let access_log_file = Some(path.to_owned());
+        Config { access_log: config::AccessLog::Combined, access_log_file, ..Config::default() }
+    }
+
+    #[test]
+    fn every_line_arrives_and_a_moved_file_is_followed_by_a_new_one() {
+        let folder = std::env::temp_dir().join(format!("wheat-log-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let (path, moved) = (folder.join("a.log"), folder.join("a.log.1"));
+        let slot: &'static Slot = Box::leak(Box::default());
+        let mut log = AccessLog::open(&config(&path), slot).unwrap().unwrap();
+        for _ in 0..1000 {
+            log.record(&entry());
+        }
+        log.hand_over();
+        std::fs::rename(&path, &moved).unwrap();
+        log.reopen();
+        // What was recorded before goes to either file, whole.
+        while !path.exists() {
+            std::thread::yield_now();
+        }
+        log.record(&entry());
+        drop(log);
+        let lines = |path: &Path| std::fs::read_to_string(path).unwrap().lines().count();
+        assert_eq!(lines(&path) + lines(&moved), 1001);
+        assert!(lines(&path) >= 1);
+        assert_eq!(slot.log_lines_dropped.get(), 0);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_reader_that_never_reads_costs_lines_and_no_time() {
+        let folder = std::env::temp_dir().join(format!("wheat-pipe-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+        let reader = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let slot: &'static Slot = Box::leak(Box::default());
+        let mut log = AccessLog::open(&config(&path), slot).unwrap().unwrap();
+        let target = [b'x'; 4000];
+        for _ in 0..1000 {
+            log.record(&Entry { target: &target, ..entry() });
+        }
+        log.hand_over();
+        assert!(slot.log_lines_dropped.get() > 0, "4 MB do not fit");
+        drop(log); // waits for LAST_LINES at most
+        drop(reader);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

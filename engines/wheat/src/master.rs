@@ -1,0 +1,678 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The master: opens the sockets, keeps as many workers at work as are wanted, and never touches a request.
+//!
+//! Whatever happens (a signal, a death, a report) only changes what is wanted or what is known; `reconcile` then does what is
+//! missing. Start, replacement, reload, `--max-requests` and a change of the number of workers are all the same to it: workers
+//! of the current generation are started until there are enough, and when enough of them are ready the others retire.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use rustix::thread::CpuSet;
+
+use crate::config::{Affinity, Config, allowed_cpus};
+use crate::counters::{Memory, State, monotonic_ns};
+use crate::handover::{self, Handover, Line, Order, Report};
+use crate::listen::Listening;
+use crate::metrics::Metrics;
+use crate::sentence::{Exit, Sentence};
+use crate::signals::Signals;
+
+/// A worker that ended sooner than this is not replaced at once.
+const SHORT_LIFE: Duration = Duration::from_secs(2);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Between SIGABRT, at which Python tells where it is, and SIGKILL.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Workers keep their deadline themselves; after so much more they are killed.
+const GRACE_OF_GRACE: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+/// Serves until a signal ends it.
+pub fn run(config: &Config) -> Result<ExitCode, Sentence> {
+    look_over(config)?;
+    let launch = Launch::find(config)?;
+    let signals = Signals::block()
+        .map_err(|error| Sentence::unavailable(format!("can't take signals through a descriptor: {error}")))?;
+    let listening = Listening::open(config)?;
+    let metrics = config.metrics.as_ref().map(|bind| Metrics::open(bind, config)).transpose()?;
+    let memory = Memory::create(&config.shown_name(), &listening.addresses.join(" "))
+        .map_err(|error| Sentence::unavailable(format!("no memory for the counters: {error}")))?;
+    let _pid_file = config.pid_file.as_deref().map(PidFile::write).transpose()?;
+    let mut master = Master {
+        config,
+        launch,
+        signals,
+        listening: Some(listening),
+        metrics,
+        memory,
+        workers: Vec::new(),
+        wanted: config.workers,
+        generation: 1,
+        latest: 1,
+        proven: 0,
+        failures: 0,
+        pause_until: None,
+        stopping: None,
+    };
+    let outcome = master.serve();
+    master.kill_all();
+    outcome
+}
+
+/// `--check`: everything short of listening, the import of the application included.
+pub fn check(config: &Config) -> Result<ExitCode, Sentence> {
+    look_over(config)?;
+    if let launch @ Launch::Python(_) = Launch::find(config)? {
+        let status = launch.command().env(handover::VARIABLE, handover::CHECK).status();
+        let status = status.map_err(|error| launch.cannot_start(&error))?;
+        if !status.success() {
+            return Err(launch.no_worker(config, &Ending::of_exit(status)));
+        }
+    }
+    say("the configuration is good");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What only the master can say before a worker fails at it.
+fn look_over(config: &Config) -> Result<(), Sentence> {
+    let readable = |option: &str, path: &Path| {
+        std::fs::File::open(path)
+            .map(drop)
+            .map_err(|error| Sentence::config(format!("{option} {}: {}", path.display(), reason(&error))))
+    };
+    for route in &config.statics {
+        let option = format!("--static {}={}", route.prefix, route.root.display());
+        match route.root.metadata() {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return Err(Sentence::config(format!("{option}: it is no folder"))),
+            Err(error) => return Err(Sentence::config(format!("{option}: {}", reason(&error)))),
+        }
+    }
+    if let Some(tls) = &config.tls {
+        readable("--tls-certificate", &tls.certificate)?;
+        readable("--tls-key", &tls.key)?;
+    }
+    if let Some(folder) = &config.chdir {
+        if !folder.is_dir() {
+            return Err(Sentence::config(format!("--chdir {}: it is no folder", folder.display())));
+        }
+    }
+    Ok(())
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "it does not exist".into(),
+        io::ErrorKind::PermissionDenied => "this user may not read it".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// A line on standard error. Nobody who reads there can end the server.
+fn say(text: &str) {
+    let _ = io::stderr().write_all(format!("wheat: {text}\n").as_bytes());
+}
+
+/// How a worker is started.
+#[derive(Debug)]
+enum Launch {
+    /// The interpreter: an application is served.
+    Python(PathBuf),
+    /// This very program: files only.
+    Own,
+}
+
+impl Launch {
+    fn find(config: &Config) -> Result<Self, Sentence> {
+        if config.application.is_none() {
+            return Ok(Self::Own);
+        }
+        if let Some(python) = &config.python {
+            return Ok(Self::Python(python.clone()));
+        }
+        // The neighbour without resolving links: in a virtual environment it knows its packages by where it stands.
+        let beside = std::env::current_exe().ok().and_then(|own| own.parent().map(|folder| folder.join("python3")));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let on_path = std::env::split_paths(&path).map(|folder| folder.join("python3"));
+        beside.into_iter().chain(on_path).find(|python| python.is_file()).map(Self::Python).ok_or_else(|| {
+            Sentence::unavailable(
+                "there is no python3 beside this program or on PATH: install it, or say --python FILE",
+            )
+        })
+    }
+
+    fn command(&self) -> Command {
+        let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let mut command = match self {
+            Self::Python(python) => {
+                let mut command = Command::new(python);
+                // Not `-m`: runpy would cost memory in every worker.
+                command.args(["-c", "from wheat._wheat import serve; serve()"]);
+                command
+            }
+            Self::Own => {
+                let mut command = Command::new("/proc/self/exe");
+                command.arg0("wheat");
+                command
+            }
+        };
+        command.args(arguments).stdin(Stdio::null()).env_remove("LISTEN_FDS").env_remove("LISTEN_PID");
+        command
+    }
+
+    fn cannot_start(&self, error: &io::Error) -> Sentence {
+        match self {
+            Self::Python(python) => {
+                Sentence::unavailable(format!("{} can't be started: {}", python.display(), reason(error)))
+            }
+            Self::Own => Sentence::unavailable(format!("no worker can be started: {error}")),
+        }
+    }
+
+    /// Why nothing is served.
+    fn no_worker(&self, config: &Config, ending: &Ending) -> Sentence {
+        match (self, ending, &config.application) {
+            (Self::Python(_), Ending::Code(code), Some(application)) if *code == Exit::Config as i32 => {
+                Sentence::config(format!("{application} can't be loaded, as said above"))
+            }
+            (Self::Python(python), Ending::Code(1), _) => Sentence::config(format!(
+                "{} can't run a worker, as said above: is wheat installed there?",
+                python.display()
+            )),
+            _ => Sentence::config(format!("the worker {ending} before it was ready")),
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, PartialEq, Eq)]
+enum Ending {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Ending {
+    fn of(status: WaitStatus) -> Self {
+        match status.terminating_signal() {
+            Some(signal) => Self::Signal(signal),
+            None => Self::Code(status.exit_status().unwrap_or(-1)),
+        }
+    }
+
+    fn of_exit(status: std::process::ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        status.signal().map_or(Self::Code(status.code().unwrap_or(-1)), Self::Signal)
+    }
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "ended with exit code {code}"),
+            Self::Signal(signal) => match Signal::from_named_raw(*signal) {
+                Some(name) => write!(f, "was ended by {name:?}"),
+                None => write!(f, "was ended by signal {signal}"),
+            },
+        }
+    }
+}
+
+struct Worker {
+    pid: Pid,
+    line: Line,
+    slot: usize,
+    index: usize,
+    generation: u64,
+    state: State,
+    /// Another one shall take its place, and it serves until then.
+    leaving: bool,
+    born: Instant,
+    /// When it is killed, if it is still there.
+    kill_at: Option<Instant>,
+}
+
+struct Stop {
+    kill_at: Instant,
+}
+
+struct Master<'a> {
+    config: &'a Config,
+    launch: Launch,
+    signals: Signals,
+    /// None once the server stops.
+    listening: Option<Listening>,
+    metrics: Option<Metrics>,
+    memory: Memory,
+    workers: Vec<Worker>,
+    wanted: usize,
+    /// Which load of the application is wanted, and the newest that was tried.
+    generation: u64,
+    latest: u64,
+    /// The newest load of which enough workers were ready at once. 0: none yet.
+    proven: u64,
+    /// Short lives in a row, and until when no worker is started because of them.
+    failures: u32,
+    pause_until: Option<Instant>,
+    stopping: Option<Stop>,
+}
+
+impl Master<'_> {
+    fn serve(&mut self) -> Result<ExitCode, Sentence> {
+        loop {
+            self.reconcile()?;
+            if self.stopping.is_some() && self.workers.is_empty() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            self.wait();
+            while let Some(signal) = self.signals.next() {
+                self.obey(signal);
+            }
+            self.hear();
+            self.bury()?;
+            self.end_the_hung();
+            self.kill_the_late();
+            if let Some(metrics) = &mut self.metrics {
+                metrics.turn(&self.memory);
+            }
+        }
+    }
+
+    /// Starts what is missing, retires what is too much.
+    fn reconcile(&mut self) -> Result<(), Sentence> {
+        if self.stopping.is_some() {
+            return Ok(());
+        }
+        self.memory.note_wanted(self.wanted, self.generation);
+        let mut at_work = self.at_work();
+        // The first of a new load shows whether the application can be loaded at all.
+        let start_up_to = if self.generation == self.proven || self.ready() > 0 { self.wanted } else { 1 };
+        while at_work < start_up_to && self.pause_until.is_none_or(|until| until <= Instant::now()) {
+            self.start()?;
+            at_work = self.at_work();
+        }
+        for _ in self.wanted..at_work {
+            let generation = self.generation;
+            let last = self.workers.iter_mut().filter(|w| w.is_at_work(generation)).max_by_key(|w| w.index);
+            if let Some(worker) = last {
+                worker.retire(&self.memory, self.config.deadlines.graceful);
+            }
+        }
+        if self.ready() >= self.wanted {
+            if self.proven == 0 {
+                self.announce();
+            } else if self.proven != self.generation {
+                say("reloaded");
+            }
+            self.proven = self.generation;
+            let generation = self.generation;
+            for worker in &mut self.workers {
+                if !worker.is_at_work(generation) && worker.state != State::Finishing {
+                    worker.retire(&self.memory, self.config.deadlines.graceful);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Workers of this load that start or serve, without those that are leaving.
+    fn at_work(&self) -> usize {
+        self.workers.iter().filter(|worker| worker.is_at_work(self.generation)).count()
+    }
+
+    fn ready(&self) -> usize {
+        let ready = |worker: &&Worker| worker.is_at_work(self.generation) && worker.state == State::Ready;
+        self.workers.iter().filter(ready).count()
+    }
+
+    fn announce(&self) {
+        let addresses = self.listening.as_ref().map_or(String::new(), |l| l.addresses.join(", "));
+        let what = self.config.application.as_deref().unwrap_or("files");
+        let workers = if self.wanted == 1 { "1 worker".into() } else { format!("{} workers", self.wanted) };
+        say(&format!("serving {what} at {addresses} with {workers}, master {}", std::process::id()));
+        if let Some(metrics) = &self.metrics {
+            say(&format!("counters at {}", metrics.address()));
+        }
+    }
+
+    fn start(&mut self) -> Result<(), Sentence> {
+        let Some(listening) = &self.listening else { return Ok(()) };
+        let index = (0..)
+            .find(|index| !self.workers.iter().any(|w| w.index == *index && w.is_at_work(self.generation)))
+            .unwrap_or(0);
+        let Some(slot) = self.memory.take(index, self.generation) else {
+            self.pause(); // the workers of earlier loads still have all slots
+            return Ok(());
+        };
+        match self.launch.worker(self.config, listening, &self.memory, index, slot) {
+            Ok((pid, line)) => {
+                self.memory.slot(slot).pid.set(pid.as_raw_pid() as u64);
+                self.workers.push(Worker {
+                    pid,
+                    line,
+                    slot,
+                    index,
+                    generation: self.generation,
+                    state: State::Starting,
+                    leaving: false,
+                    born: Instant::now(),
+                    kill_at: None,
+                });
+                Ok(())
+            }
+            Err(error) => {
+                self.memory.give_back(slot);
+                let sentence = self.launch.cannot_start(&error);
+                if self.proven == 0 {
+                    return Err(sentence);
+                }
+                say(&sentence.text);
+                self.give_up_reload();
+                self.pause();
+                Ok(())
+            }
+        }
+    }
+
+    /// The next start waits, the longer the more often this happened.
+    fn pause(&mut self) {
+        self.failures += 1;
+        let pause = FIRST_PAUSE.saturating_mul(1 << (self.failures - 1).min(10)).min(LONGEST_PAUSE);
+        self.pause_until = Some(Instant::now() + pause);
+    }
+
+    /// Until something happens or something is due.
+    fn wait(&mut self) {
+        let now = Instant::now();
+        let hang_check = self.config.hang_after.map(|hang| now + (hang / 4).min(Duration::from_secs(1)));
+        let due = self.workers.iter().filter_map(|worker| worker.kill_at);
+        let due = due.chain(self.pause_until).chain(hang_check).chain(self.metrics.as_ref().and_then(Metrics::due));
+        let wait = due.min().map_or(LONGEST_WAIT, |due| due.saturating_duration_since(now));
+        // Rounded up: a deadline that is almost there shall not be looked at over and over.
+        let wait = wait.max(Duration::from_millis(1)).min(LONGEST_WAIT);
+        let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        // Of the finishing ones only the end is of interest, and that is a signal.
+        let heard = self.workers.iter().filter(|worker| worker.state != State::Finishing);
+        fds.extend(heard.map(|worker| PollFd::from_borrowed_fd(worker.line.as_fd(), PollFlags::IN)));
+        if let Some(metrics) = &self.metrics {
+            metrics.watch(&mut fds);
+        }
+        // An interrupted or failed wait only means to look at everything now.
+        let _ = poll(&mut fds, Some(&wait));
+    }
+
+    fn obey(&mut self, signal: i32) {
+        match signal {
+            libc::SIGTERM | libc::SIGINT if self.stopping.is_none() => self.stop(),
+            libc::SIGTERM | libc::SIGINT | libc::SIGQUIT => {
+                self.stop();
+                for worker in &mut self.workers {
+                    worker.kill_at = Some(Instant::now());
+                }
+            }
+            _ if self.stopping.is_some() => {}
+            libc::SIGHUP => {
+                say("reloading");
+                self.latest += 1;
+                self.generation = self.latest;
+                self.forget_failures();
+                self.kill_superseded();
+            }
+            libc::SIGTTIN => self.wanted = (self.wanted + 1).min(crate::config::MOST_WORKERS),
+            libc::SIGTTOU => self.wanted = (self.wanted - 1).max(1),
+            libc::SIGUSR1 => self.workers.iter().for_each(|worker| worker.line.order(Order::ReopenLogs)),
+            _ => {} // SIGCHLD: `bury` looks
+        }
+    }
+
+    fn stop(&mut self) {
+        if self.stopping.is_some() {
+            return;
+        }
+        let kill_at = Instant::now() + self.config.deadlines.graceful + GRACE_OF_GRACE;
+        // Closed here, and by each worker: from then on a client is refused at once and can go elsewhere.
+        self.listening = None;
+        for worker in &mut self.workers {
+            worker.line.order(Order::Finish);
+            worker.finishing(&self.memory, kill_at);
+        }
+        self.stopping = Some(Stop { kill_at });
+    }
+
+    fn forget_failures(&mut self) {
+        self.failures = 0;
+        self.pause_until = None;
+    }
+
+    /// Workers of a load that is not wanted any more and that never served.
+    fn kill_superseded(&mut self) {
+        let generation = self.generation;
+        for worker in self.workers.iter_mut().filter(|w| w.generation != generation && w.state == State::Starting) {
+            worker.finishing(&self.memory, Instant::now());
+        }
+    }
+
+    /// Back to the load that worked.
+    fn give_up_reload(&mut self) {
+        if self.proven != 0 && self.generation != self.proven {
+            say("the reload is given up: the workers of before go on");
+            self.generation = self.proven;
+            self.kill_superseded();
+        }
+    }
+
+    fn hear(&mut self) {
+        for worker in &mut self.workers {
+            while let Ok(Some(report)) = worker.line.report() {
+                match report {
+                    Report::Ready if worker.state == State::Starting => {
+                        worker.state = State::Ready;
+                        self.memory.slot(worker.slot).state.set(State::Ready as u64);
+                    }
+                    Report::Ready => {}
+                    Report::ReplaceMe => worker.leaving = true,
+                }
+            }
+        }
+    }
+
+    /// Takes note of workers that ended.
+    fn bury(&mut self) -> Result<(), Sentence> {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            // As process 1 of a container the master also gets the orphans of others.
+            let Some(at) = self.workers.iter().position(|worker| worker.pid == pid) else { continue };
+            let worker = self.workers.swap_remove(at);
+            self.memory.give_back(worker.slot);
+            if worker.state != State::Finishing {
+                self.mourn(&worker, &Ending::of(status))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A worker ended that should not have.
+    fn mourn(&mut self, worker: &Worker, ending: &Ending) -> Result<(), Sentence> {
+        self.memory.note_died();
+        let short = worker.born.elapsed() < SHORT_LIFE;
+        if worker.state == State::Starting {
+            let broken = *ending == Ending::Code(Exit::Config as i32);
+            let somebody_serves = self.workers.iter().any(|worker| worker.state == State::Ready);
+            if self.proven == 0 || (broken && !somebody_serves) {
+                return Err(self.launch.no_worker(self.config, ending));
+            }
+            say(&format!("worker {} (process {}) {ending} before it was ready", worker.index, worker.pid.as_raw_pid()));
+            if worker.generation == self.generation && worker.generation != self.proven {
+                self.give_up_reload();
+                return Ok(());
+            }
+            self.pause();
+            return Ok(());
+        }
+        say(&format!("worker {} (process {}) {ending}: it is replaced", worker.index, worker.pid.as_raw_pid()));
+        if short {
+            self.pause()
+        } else {
+            self.forget_failures()
+        }
+        Ok(())
+    }
+
+    fn end_the_hung(&mut self) {
+        let Some(hang_after) = self.config.hang_after else { return };
+        let now = monotonic_ns();
+        for worker in self.workers.iter_mut().filter(|worker| worker.state == State::Ready) {
+            let since = self.memory.slot(worker.slot).busy_since.get();
+            if since == 0 || Duration::from_nanos(now.saturating_sub(since)) < hang_after {
+                continue;
+            }
+            say(&format!(
+                "worker {} (process {}) hangs: it has taken on nothing for {hang_after:?}, and is replaced",
+                worker.index,
+                worker.pid.as_raw_pid()
+            ));
+            self.memory.note_hung();
+            worker.signal(Signal::ABORT);
+            worker.finishing(&self.memory, Instant::now() + LAST_WORDS);
+        }
+    }
+
+    fn kill_the_late(&mut self) {
+        let now = Instant::now();
+        let stop_at = self.stopping.as_ref().map(|stop| stop.kill_at);
+        for worker in &mut self.workers {
+            let Some(at) = worker.kill_at.filter(|at| *at <= now) else { continue };
+            if Some(at) == stop_at {
+                say(&format!("worker {} (process {}) did not end in time", worker.index, worker.pid.as_raw_pid()));
+            }
+            worker.signal(Signal::KILL);
+            worker.kill_at = None;
+        }
+    }
+
+    fn kill_all(&mut self) {
+        for worker in self.workers.drain(..) {
+            worker.signal(Signal::KILL);
+            let _ = rustix::process::waitpid(Some(worker.pid), WaitOptions::empty());
+        }
+    }
+}
+
+impl Worker {
+    fn is_at_work(&self, generation: u64) -> bool {
+        self.generation == generation && !self.leaving && self.state != State::Finishing
+    }
+
+    fn retire(&mut self, memory: &Memory, deadline: Duration) {
+        self.line.order(Order::Retire);
+        self.finishing(memory, Instant::now() + deadline + GRACE_OF_GRACE);
+    }
+
+    fn finishing(&mut self, memory: &Memory, kill_at: Instant) {
+        self.state = State::Finishing;
+        self.kill_at = Some(self.kill_at.map_or(kill_at, |at| at.min(kill_at)));
+        memory.slot(self.slot).state.set(State::Finishing as u64);
+    }
+
+    fn signal(&self, signal: Signal) {
+        // It is our child and not waited for yet: the number is still its own.
+        let _ = rustix::process::kill_process(self.pid, signal);
+    }
+}
+
+impl Launch {
+    fn worker(
+        &self,
+        config: &Config,
+        listening: &Listening,
+        memory: &Memory,
+        index: usize,
+        slot: usize,
+    ) -> io::Result<(Pid, Line)> {
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        let master = rustix::process::getpid();
+        let handover = Handover {
+            master: master.as_raw_pid() as u32,
+            index,
+            slot,
+            control: theirs.as_raw_fd(),
+            counters: memory.file().as_raw_fd(),
+            listeners: listening.sockets.iter().map(OwnedFd::as_raw_fd).collect(),
+        };
+        let cpus = cpus_of(&config.affinity, index);
+        let inherited: Vec<RawFd> =
+            handover.listeners.iter().copied().chain([handover.control, handover.counters]).collect();
+        let mut command = self.command();
+        command.env(handover::VARIABLE, handover.to_text());
+        // SAFETY: between fork and exec only async-signal-safe system calls are made, and nothing is allocated: what they
+        // need was made before. The descriptors are open in the child as they are here.
+        unsafe {
+            command.pre_exec(move || {
+                // Ctrl-C and a hang-up go to the whole group; it is the master that tells the workers what to do then.
+                libc::signal(libc::SIGINT, libc::SIG_IGN);
+                libc::signal(libc::SIGHUP, libc::SIG_IGN);
+                crate::signals::unblock_all()?;
+                // A worker never outlives its master, however that ends: nobody could stop or replace it.
+                rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+                if rustix::process::getppid() != Some(master) {
+                    return Err(io::ErrorKind::Interrupted.into()); // it ended before the line above
+                }
+                for fd in &inherited {
+                    if libc::fcntl(*fd, libc::F_SETFD, 0) != 0 {
+                        return Err(io::Error::last_os_error());
+                    }
+                }
+                if let Some(cpus) = &cpus {
+                    rustix::thread::sched_setaffinity(None, cpus)?;
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn()?;
+        let pid = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::InvalidData)?;
+        Ok((pid, Line::new(ours)))
+    }
+}
+
+fn cpus_of(affinity: &Affinity, index: usize) -> Option<CpuSet> {
+    let cpus = match affinity {
+        Affinity::Free => return None,
+        Affinity::Auto => allowed_cpus(),
+        Affinity::Cpus(cpus) => cpus.clone(),
+    };
+    let mut set = CpuSet::new();
+    set.set(*cpus.get(index % cpus.len().max(1))?);
+    Some(set)
+}
+
+/// The master's process id in a file, as service managers and log rotation want it.
+struct PidFile {
+    path: PathBuf,
+    text: String,
+}
+
+impl PidFile {
+    fn write(path: &Path) -> Result<Self, Sentence> {
+        let text = format!("{}\n", std::process::id());
+        std::fs::write(path, &text)
+            .map_err(|error| Sentence::unavailable(format!("--pid-file {}: {}", path.display(), reason(&error))))?;
+        Ok(Self { path: path.to_owned(), text })
+    }
+}
+
+impl Drop for PidFile {
+    /// Only if no other server has put its own there.
+    fn drop(&mut self) {
+        if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
