@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Request bodies on their way in: decoded, counted against their limit, kept in memory and past a size in a file.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write};
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::http::chunked::{Decoder, Event};
 use crate::http::head::Framing;
@@ -62,21 +62,19 @@ impl Delimiter {
 
 /// Bytes of memory that all bodies of a worker together may still take; beyond it they go to files whatever their size.
 #[derive(Clone)]
-pub struct MemoryBudget(Rc<Cell<usize>>);
+pub struct MemoryBudget(Arc<AtomicUsize>);
 
 impl MemoryBudget {
     pub fn new(bytes: usize) -> Self {
-        Self(Rc::new(Cell::new(bytes)))
+        Self(Arc::new(AtomicUsize::new(bytes)))
     }
 
     fn take(&self, bytes: usize) -> bool {
-        let left = self.0.get().checked_sub(bytes);
-        self.0.set(left.unwrap_or(self.0.get()));
-        left.is_some()
+        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes)).is_ok()
     }
 
     fn give_back(&self, bytes: usize) {
-        self.0.set(self.0.get() + bytes);
+        self.0.fetch_add(bytes, Relaxed);
     }
 }
 
@@ -200,7 +198,7 @@ mod tests {
                 let collected = incoming.collected();
                 assert_eq!(matches!(collected, Collected::File(..)), in_file, "{length} bytes, {spool} in memory");
                 assert_eq!(read(collected), body);
-                assert_eq!(budget.0.get(), 1000);
+                assert_eq!(budget.0.load(Relaxed), 1000);
             }
         }
     }
@@ -215,6 +213,6 @@ mod tests {
         assert!(!incoming.take(&mut &b"6\r\n123456\r\n5\r\n1234"[..]).unwrap());
         assert_eq!(incoming.take(&mut &b"5\r\n0\r\n\r\n"[..]).unwrap_err().status, 413);
         drop(incoming);
-        assert_eq!(budget.0.get(), 100);
+        assert_eq!(budget.0.load(Relaxed), 100);
     }
 }

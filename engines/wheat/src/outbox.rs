@@ -53,8 +53,9 @@ const MOST_SLICES: usize = 16;
 #[derive(Default)]
 pub struct Outbox {
     pieces: VecDeque<Piece>,
-    /// Bytes sent since this was last set to zero.
+    /// Bytes sent since the deadline was set, and since they were counted.
     pub progress: u64,
+    pub sent: u64,
 }
 
 impl Outbox {
@@ -135,9 +136,15 @@ impl Outbox {
         transport.send(&slices[..count], after)
     }
 
+    /// Bytes that were sent, from here or past it.
+    pub fn record(&mut self, n: usize) {
+        self.progress += n as u64;
+        self.sent += n as u64;
+    }
+
     /// Takes `n` bytes off the front.
     fn advance(&mut self, n: usize) {
-        self.progress += n as u64;
+        self.record(n);
         let mut n = n as u64;
         while let Some(piece) = self.pieces.front_mut() {
             let (left, n_usize) = (piece.left(), usize::try_from(n).unwrap_or(usize::MAX));

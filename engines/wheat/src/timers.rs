@@ -32,6 +32,10 @@ pub struct Timer {
 }
 
 impl Timer {
+    pub fn is_set(&self) -> bool {
+        self.due != 0 && self.due != Tick::MAX
+    }
+
     /// Not before it is set again.
     pub fn stop(&mut self) {
         self.due = Tick::MAX;

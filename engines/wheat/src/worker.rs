@@ -1,15 +1,518 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The event loop of a worker.
+//! The event loop of a worker: level-triggered epoll, and three system calls a request: `epoll_wait`, `recv`, `send`.
+//! The socket is watched for what the client owes; for room to send only once the kernel took less than was offered.
 
-use std::os::fd::OwnedFd;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
-use crate::counters::Slot;
+use slab::Slab;
 
-/// What the master gives a worker.
-pub struct Context {
-    pub index: usize,
-    pub listeners: Vec<OwnedFd>,
-    /// Becomes readable, or ends, when the worker shall finish what it has and end. None without a master.
-    pub control: Option<OwnedFd>,
-    pub slot: &'static Slot,
+use crate::answer::{Caller, Core, Next};
+use crate::config::Config;
+use crate::connection::{Connection, State};
+use crate::handover::{Context, Control, Order, Report};
+use crate::pool::{Finished, Work};
+use crate::reply::{Application, Outcome, Peer, is_passing};
+use crate::sentence::Sentence;
+use crate::timers::{Kind, Tick, Wheel};
+
+/// Events taken from the kernel in one turn.
+const EVENTS: usize = 512;
+/// Received in one go; shared by all connections.
+const INPUT_BYTES: usize = 64 << 10;
+/// Connections taken from one listener in one turn.
+const MOST_ACCEPTS: usize = 64;
+/// Connections beyond the limit that may stay until they have read that they are refused.
+const REFUSED_ROOM: usize = 64;
+/// Without descriptors, accepting rests for so long.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// While the server ends, a connection is idle for no longer than this: its client may be sending this moment.
+const LAST_CHANCE: Duration = Duration::from_millis(500);
+
+// Tokens of epoll; connections have their index.
+const CONTROL: u64 = 1 << 62;
+const POOL: u64 = (1 << 62) + 1;
+const LISTENER: u64 = 1 << 63;
+
+enum Entry<R> {
+    Here(Box<Connection<R>>),
+    /// With a thread of the pool. `watched`: epoll still knows it.
+    Away {
+        fd: RawFd,
+        watched: bool,
+    },
+}
+
+struct Listener {
+    socket: OwnedFd,
+    secure: bool,
+}
+
+struct Worker<'c, A: Application> {
+    core: Core<'c, A>,
+    config: &'c Config,
+    epoll: OwnedFd,
+    connections: Slab<Entry<A::Response>>,
+    listeners: Vec<Listener>,
+    control: Option<Control>,
+    wheel: Wheel,
+    /// How long a connection may be idle: shorter once the server ends.
+    pause: Duration,
+    input: Box<[u8]>,
+    accept_again_ns: Option<u64>,
+    /// Since when the worker ends.
+    ending: Option<u64>,
+    asked_for_replacement: bool,
+    failed: bool,
+}
+
+/// Serves files until the master says otherwise; the exit code.
+pub fn run(config: &Config, context: Context) -> i32 {
+    run_with(config, context, Caller::<NoApplication>::None)
+}
+
+pub fn run_with<A: Application>(config: &Config, context: Context, caller: Caller<A>) -> i32 {
+    match Worker::new(config, context, caller) {
+        Ok(mut worker) => {
+            worker.serve();
+            i32::from(worker.failed)
+        }
+        Err(sentence) => {
+            eprintln!("wheat: {sentence}");
+            sentence.exit as i32
+        }
+    }
+}
+
+/// For workers that serve files alone.
+pub enum NoApplication {}
+
+impl Application for NoApplication {
+    type Response = std::convert::Infallible;
+    fn wait<T>(&mut self, _: impl FnOnce() -> T) -> T {
+        match *self {}
+    }
+    fn call(&mut self, _: crate::reply::Request, _: &mut crate::reply::Out) -> Outcome<Self::Response> {
+        match *self {}
+    }
+    fn resume(&mut self, response: Self::Response, _: &mut crate::reply::Out) -> Outcome<Self::Response> {
+        match response {}
+    }
+    fn abandon(&mut self, response: Self::Response) {
+        match response {}
+    }
+    fn turn(&mut self) -> bool {
+        match *self {}
+    }
+}
+
+pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable; these clocks exist.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+impl<'c, A: Application> Worker<'c, A> {
+    fn new(config: &'c Config, context: Context, caller: Caller<A>) -> Result<Self, Sentence> {
+        let Context { index: _, listeners, control, slot } = context;
+        let failed = |what: &str, error: io::Error| Sentence::unavailable(format!("{what}: {error}"));
+        // SAFETY: a system call; the descriptor is new and owned from here on.
+        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if epoll < 0 {
+            return Err(failed("epoll", io::Error::last_os_error()));
+        }
+        // SAFETY: as said.
+        let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
+        let core = Core::new(config, caller, slot)?;
+        let secure = core.is_secure();
+        let worker = Self {
+            core,
+            config,
+            epoll,
+            connections: Slab::new(),
+            listeners: listeners.into_iter().map(|socket| Listener { socket, secure }).collect(),
+            control,
+            wheel: Wheel::new(clock_ns(libc::CLOCK_MONOTONIC_COARSE)),
+            pause: config.deadlines.idle,
+            input: vec![0; INPUT_BYTES].into_boxed_slice(),
+            accept_again_ns: None,
+            ending: None,
+            asked_for_replacement: false,
+            failed: false,
+        };
+        let readable = libc::EPOLLIN as u32;
+        if let Some(control) = &worker.control {
+            worker.watch(libc::EPOLL_CTL_ADD, control.as_raw_fd(), readable, CONTROL);
+        }
+        if let Caller::Pool(pool) = &worker.core.caller {
+            worker.watch(libc::EPOLL_CTL_ADD, pool.wake_fd(), readable, POOL);
+        }
+        worker.watch_listeners();
+        Ok(worker)
+    }
+
+    fn watch(&self, operation: i32, fd: RawFd, interest: u32, token: u64) {
+        let mut event = libc::epoll_event { events: interest, u64: token };
+        // SAFETY: `event` is valid; a descriptor that is not is answered with an error, which cannot happen here.
+        unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &raw mut event) };
+    }
+
+    fn watch_listeners(&self) {
+        for (index, listener) in self.listeners.iter().enumerate() {
+            // A connection wakes one of the workers that share the listener.
+            let interest = (libc::EPOLLIN | libc::EPOLLEXCLUSIVE) as u32;
+            self.watch(libc::EPOLL_CTL_ADD, listener.socket.as_raw_fd(), interest, LISTENER | index as u64);
+        }
+    }
+
+    fn forget_listeners(&self) {
+        for listener in &self.listeners {
+            self.watch(libc::EPOLL_CTL_DEL, listener.socket.as_raw_fd(), 0, 0);
+        }
+    }
+
+    fn serve(&mut self) {
+        let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS];
+        let mut due = Vec::new();
+        self.report(Report::Ready);
+        loop {
+            self.core.slot.busy_since.set(0);
+            let count = self.wait(&mut events);
+            let now_ns = clock_ns(libc::CLOCK_MONOTONIC_COARSE);
+            self.core.begin_turn(now_ns, clock_ns(libc::CLOCK_REALTIME_COARSE) / 1_000_000_000);
+            for event in &events[..count] {
+                let token = event.u64;
+                match token {
+                    CONTROL => self.take_orders(),
+                    POOL => self.take_finished(),
+                    _ if token & LISTENER != 0 => self.accept((token & !LISTENER) as usize),
+                    _ => self.connection_event(token as usize),
+                }
+            }
+            self.wheel.advance(now_ns, &mut due);
+            for (token, tick) in due.drain(..) {
+                self.examine(token, tick);
+            }
+            self.resume_accepting();
+            if !self.core.end_turn() && self.ending.is_none() {
+                self.failed = true;
+                self.end(self.pause.min(LAST_CHANCE));
+            }
+            self.ask_for_replacement();
+            if let Some(since_ns) = self.ending {
+                let over = now_ns.saturating_sub(since_ns) >= self.config.deadlines.graceful.as_nanos() as u64;
+                if self.connections.is_empty() || over {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Events taken, after waiting for one or for the next deadline.
+    fn wait(&mut self, events: &mut [libc::epoll_event]) -> usize {
+        let now_ns = self.core.now_ns;
+        let mut wait_ns = self.wheel.wait_ns(now_ns);
+        let mut until = |at_ns: u64| {
+            let left = at_ns.saturating_sub(now_ns);
+            wait_ns = Some(wait_ns.map_or(left, |known| known.min(left)));
+        };
+        if let Some(at_ns) = self.accept_again_ns {
+            until(at_ns);
+        }
+        if let Some(since_ns) = self.ending {
+            until(since_ns + self.config.deadlines.graceful.as_nanos() as u64);
+        }
+        let milliseconds = wait_ns.map_or(-1, |ns| i32::try_from(ns / 1_000_000 + 1).unwrap_or(i32::MAX));
+        self.core.hand_over_log();
+        let epoll = self.epoll.as_raw_fd();
+        let count = self.core.caller.wait(|| {
+            // SAFETY: `events` has room for as many events as is said.
+            unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), events.len() as i32, milliseconds) }
+        });
+        usize::try_from(count).unwrap_or(0) // interrupted: nothing happened
+    }
+
+    // Listeners
+
+    fn accept(&mut self, index: usize) {
+        for _ in 0..MOST_ACCEPTS {
+            let Some(listener) = self.listeners.get(index) else { return };
+            let secure = listener.secure;
+            match accept(&listener.socket) {
+                Ok((socket, peer)) => self.welcome(socket, peer, index, secure),
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => {
+                        self.forget_listeners();
+                        self.accept_again_ns = Some(self.core.now_ns + ACCEPT_PAUSE.as_nanos() as u64);
+                        return;
+                    }
+                    // The client went away before it was accepted.
+                    Some(libc::ECONNABORTED | libc::EINTR | libc::EPROTO | libc::EPERM) => {}
+                    _ => return,
+                },
+            }
+        }
+    }
+
+    fn resume_accepting(&mut self) {
+        if self.accept_again_ns.is_some_and(|at_ns| at_ns <= self.core.now_ns) {
+            self.accept_again_ns = None;
+            self.watch_listeners();
+        }
+    }
+
+    fn welcome(&mut self, socket: OwnedFd, peer: Peer, listener: usize, secure: bool) {
+        let slot = self.core.slot;
+        slot.connections_accepted.add(1);
+        let open = self.connections.len();
+        let refused = open >= self.config.limits.connections;
+        if refused {
+            slot.connections_refused.add(1);
+            if secure || open >= self.config.limits.connections + REFUSED_ROOM {
+                return;
+            }
+        }
+        let Some(transport) = self.core.transport(socket, secure) else { return };
+        let mut connection = Box::new(Connection::new(transport, peer, listener));
+        let next = if refused { self.core.refuse(&mut connection) } else { Next::Wait };
+        let entry = self.connections.vacant_entry();
+        let token = entry.key();
+        let fd = connection.transport.fd();
+        connection.interest = libc::EPOLLIN as u32;
+        self.watch_new(fd, token);
+        self.connections.insert(Entry::Here(connection));
+        slot.connections_open.set(self.connections.len() as u64);
+        self.then(token, next);
+    }
+
+    fn watch_new(&self, fd: RawFd, token: usize) {
+        self.watch(libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN as u32, token as u64);
+    }
+
+    // Connections
+
+    fn connection_event(&mut self, token: usize) {
+        match self.connections.get_mut(token) {
+            Some(Entry::Here(_)) => {}
+            Some(Entry::Away { fd, watched }) => {
+                // It has something to say and nobody to listen: left alone until it is back.
+                *watched = false;
+                let fd = *fd;
+                self.watch(libc::EPOLL_CTL_DEL, fd, 0, 0);
+                return;
+            }
+            None => return, // closed by an event before this one
+        }
+        let next = catch_unwind(AssertUnwindSafe(|| self.progress(token)));
+        // A panic has been reported by the panic hook; this connection alone suffers from it.
+        self.then(token, next.unwrap_or(Next::Close));
+    }
+
+    fn progress(&mut self, token: usize) -> Next<A::Response> {
+        let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return Next::Wait };
+        if connection.state == State::Sending {
+            return self.core.go_on_sending(connection);
+        }
+        loop {
+            let received = match connection.transport.receive(&mut self.input) {
+                Ok(0) => return Next::Close,
+                Ok(received) => received,
+                Err(error) if is_passing(&error) => return Next::Wait,
+                Err(_) => return Next::Close,
+            };
+            if connection.state == State::Lingering {
+                return Next::Wait;
+            }
+            connection.received += received as u64;
+            self.core.slot.bytes_in.add(received as u64);
+            match self.core.feed(connection, &self.input[..received]) {
+                // What TLS holds the kernel will not tell of.
+                Next::Wait if connection.state != State::Sending && connection.transport.holds_input() => {}
+                next => return next,
+            }
+        }
+    }
+
+    /// Whatever an event leads to.
+    fn then(&mut self, token: usize, next: Next<A::Response>) {
+        let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return };
+        self.core.count_sent(connection);
+        match next {
+            Next::Wait => {}
+            Next::Linger => {
+                connection.transport.finish();
+                connection.state = State::Lingering;
+            }
+            Next::Close => return self.close(token),
+            Next::Dispatch(work) => return self.dispatch(token, work),
+        }
+        let wanted = connection.wanted_interest();
+        if wanted != connection.interest {
+            connection.interest = wanted;
+            let fd = connection.transport.fd();
+            connection.set_deadline(token, &mut self.wheel, self.core.now_ns, &self.config.deadlines, self.pause);
+            self.watch(libc::EPOLL_CTL_MOD, fd, wanted, token as u64);
+        } else {
+            connection.set_deadline(token, &mut self.wheel, self.core.now_ns, &self.config.deadlines, self.pause);
+        }
+    }
+
+    fn close(&mut self, token: usize) {
+        if let Some(Entry::Here(mut connection)) = self.connections.try_remove(token) {
+            self.core.drop_response(&mut connection);
+        }
+        self.core.slot.connections_open.set(self.connections.len() as u64);
+    }
+
+    fn examine(&mut self, token: usize, tick: Tick) {
+        let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return };
+        if !self.wheel.examine(token, &mut connection.timer, tick) {
+            return;
+        }
+        let kind = connection.timer.kind;
+        self.core.slot.timeouts[kind as usize].add(1);
+        let next = match kind {
+            Kind::Head if !connection.partial.is_empty() => self.core.time_out(connection),
+            Kind::Body => self.core.time_out(connection),
+            Kind::Send => {
+                connection.transport.reset_on_close();
+                Next::Close
+            }
+            Kind::Head | Kind::Idle | Kind::Linger => Next::Close,
+        };
+        self.then(token, next);
+    }
+
+    // Threads
+
+    fn dispatch(&mut self, token: usize, work: Work<A::Response>) {
+        let Caller::Pool(pool) = &mut self.core.caller else { return };
+        let Some(entry) = self.connections.get_mut(token) else { return };
+        let Entry::Here(connection) = entry else { return };
+        let away = Entry::Away { fd: connection.transport.fd(), watched: true };
+        let Entry::Here(mut connection) = std::mem::replace(entry, away) else { return };
+        connection.timer.stop();
+        pool.push(token, connection, work);
+    }
+
+    fn take_finished(&mut self) {
+        let Caller::Pool(pool) = &mut self.core.caller else { return };
+        for Finished { token, connection, outcome } in pool.take_finished() {
+            let Some(entry) = self.connections.get_mut(token) else { continue };
+            let Entry::Away { fd, watched } = *entry else { continue };
+            *entry = Entry::Here(connection);
+            if !watched {
+                self.watch_new(fd, token);
+            }
+            let Entry::Here(connection) = entry_of(&mut self.connections, token) else { continue };
+            if !watched {
+                connection.interest = libc::EPOLLIN as u32;
+            }
+            let next = match outcome {
+                Some(outcome) => catch_unwind(AssertUnwindSafe(|| self.core.finished(connection, outcome))),
+                None => Ok(Next::Close), // the thread panicked, or the response of a lost connection is dropped
+            };
+            let next = match next.unwrap_or(Next::Close) {
+                Next::Wait if connection.state == State::Reading && connection.transport.holds_input() => {
+                    catch_unwind(AssertUnwindSafe(|| self.progress(token))).unwrap_or(Next::Close)
+                }
+                next => next,
+            };
+            self.then(token, next);
+        }
+    }
+
+    // The master
+
+    fn take_orders(&mut self) {
+        while let Some(order) = self.control.as_ref().and_then(Control::order) {
+            match order {
+                Order::ReopenLogs => self.core.reopen_log(),
+                Order::Retire => self.end(self.pause),
+                Order::Finish => {
+                    self.end(self.pause.min(LAST_CHANCE));
+                    self.control = None; // its end would stay readable
+                    return;
+                }
+            }
+        }
+    }
+
+    fn report(&self, report: Report) {
+        if let Some(control) = &self.control {
+            control.report(report);
+        }
+    }
+
+    /// No new connections; those that are there get one more answer each, and `pause` to ask for it.
+    fn end(&mut self, pause: Duration) {
+        if self.ending.is_none() {
+            self.ending = Some(self.core.now_ns);
+            self.listeners.clear(); // closes them
+            self.accept_again_ns = None;
+            self.core.ending = true;
+        }
+        self.pause = pause;
+        let tokens: Vec<usize> = self.connections.iter().map(|(token, _)| token).collect();
+        for token in tokens {
+            if let Some(Entry::Here(connection)) = self.connections.get_mut(token) {
+                connection.set_deadline(token, &mut self.wheel, self.core.now_ns, &self.config.deadlines, pause);
+            }
+        }
+    }
+
+    fn ask_for_replacement(&mut self) {
+        if !self.asked_for_replacement && self.core.is_worn_out() {
+            self.asked_for_replacement = true;
+            self.report(Report::ReplaceMe);
+        }
+    }
+}
+
+fn entry_of<R>(connections: &mut Slab<Entry<R>>, token: usize) -> &mut Entry<R> {
+    &mut connections[token]
+}
+
+fn accept(listener: &OwnedFd) -> io::Result<(OwnedFd, Peer)> {
+    // SAFETY: all zeros are a valid sockaddr_storage.
+    let mut address: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+    // SAFETY: `address` has room for `length` bytes.
+    let fd = unsafe {
+        libc::accept4(
+            listener.as_raw_fd(),
+            (&raw mut address).cast(),
+            &raw mut length,
+            libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
+        )
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a new descriptor, owned from here on.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    let peer = match i32::from(address.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the family says which kind of address it is.
+            let address = unsafe { &*(&raw const address).cast::<libc::sockaddr_in>() };
+            let octets = address.sin_addr.s_addr.to_ne_bytes();
+            Peer { address: Some(IpAddr::V4(Ipv4Addr::from(octets))), port: u16::from_be(address.sin_port) }
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let address = unsafe { &*(&raw const address).cast::<libc::sockaddr_in6>() };
+            let address_of = Ipv6Addr::from(address.sin6_addr.s6_addr).to_canonical();
+            Peer { address: Some(address_of), port: u16::from_be(address.sin6_port) }
+        }
+        _ => Peer { address: None, port: 0 },
+    };
+    Ok((socket, peer))
 }

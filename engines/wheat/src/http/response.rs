@@ -29,6 +29,8 @@ pub const fn reason(status: u16) -> &'static str {
     }
 }
 
+pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
 /// `HTTP/1.1 404 Not Found` and CR LF.
 pub fn write_status_line(status: u16, into: &mut Vec<u8>) {
     into.extend_from_slice(b"HTTP/1.1 ");
@@ -47,16 +49,34 @@ pub fn write_connection(keep_alive: bool, minor: u8, into: &mut Vec<u8>) {
     }
 }
 
-/// A whole response that ends the connection.
-pub fn write_rejection(rejection: Rejection, date_line: &[u8], into: &mut Vec<u8>) {
+/// A whole answer of the server itself; the length of its body. Without the body after HEAD.
+pub fn write_answer(
+    rejection: Rejection,
+    date_line: &[u8],
+    keep_alive: bool,
+    minor: u8,
+    head_only: bool,
+    into: &mut Vec<u8>,
+) -> u64 {
     let Rejection { status, reason: why } = rejection;
-    let body_length = reason(status).len() + ": ".len() + why.len() + 1;
+    let body = [reason(status), ": ", why, "\n"];
+    let length: usize = body.iter().map(|part| part.len()).sum();
     write_status_line(status, into);
     into.extend_from_slice(date_line);
-    into.extend_from_slice(b"Content-Type: text/plain\r\nConnection: close\r\nContent-Length: ");
-    into.extend_from_slice(itoa::Buffer::new().format(body_length).as_bytes());
+    write_connection(keep_alive, minor, into);
+    into.extend_from_slice(b"Content-Type: text/plain\r\nContent-Length: ");
+    into.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
     into.extend_from_slice(b"\r\n\r\n");
-    for part in [reason(status), ": ", why, "\n"] {
+    if head_only {
+        return 0;
+    }
+    for part in body {
         into.extend_from_slice(part.as_bytes());
     }
+    length as u64
+}
+
+/// A whole response that ends the connection.
+pub fn write_rejection(rejection: Rejection, date_line: &[u8], into: &mut Vec<u8>) -> u64 {
+    write_answer(rejection, date_line, false, 1, false, into)
 }

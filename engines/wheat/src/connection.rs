@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One connection: what it has sent, what it is owed, and which of the two it waits for.
+
+use std::time::Duration;
+
+use crate::config::Deadlines;
+use crate::http::head::Head;
+use crate::incoming::Incoming;
+use crate::outbox::Outbox;
+use crate::reply::{Facts, Peer};
+use crate::timers::{Kind, Timer, Wheel};
+use crate::transport::Transport;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// For a head, or for the rest of one.
+    Reading,
+    /// For the rest of a body.
+    Receiving,
+    /// For the client to take what is in the outbox.
+    Sending,
+    /// All is said; what the client still sends is thrown away, so that closing does not destroy what it has not read yet.
+    Lingering,
+}
+
+/// Less than this in a deadline's time counts as nothing: a trickle does not hold a connection open.
+const LEAST_PROGRESS: u64 = 4 << 10;
+
+pub struct Connection<R> {
+    // Dropped in this order: the outbox may point into the response.
+    pub outbox: Outbox,
+    pub response: Option<R>,
+    pub transport: Transport,
+    pub peer: Peer,
+    pub listener: usize,
+    pub state: State,
+    /// What `epoll` was last told to watch for.
+    pub interest: u32,
+    pub facts: Facts,
+    /// Once the outbox is empty: rather `Lingering` than closing at once.
+    pub linger: bool,
+    /// Received and not yet looked at.
+    pub partial: Vec<u8>,
+    /// A head that is incomplete is parsed again when it is this long, or when it has an end.
+    pub parse_again_at: usize,
+    pub receiving: Option<Box<Receiving>>,
+    /// Bytes received since the deadline was set.
+    pub received: u64,
+    pub timer: Timer,
+    pub story: Option<Box<Story>>,
+}
+
+/// A request whose head is complete and whose body is not.
+pub struct Receiving {
+    pub head: Vec<u8>,
+    pub incoming: Incoming,
+}
+
+/// What the access log wants to know of a request. Empty where no head could be read.
+#[derive(Default)]
+pub struct Story {
+    pub method: Vec<u8>,
+    pub target: Vec<u8>,
+    pub referer: Option<Vec<u8>>,
+    pub user_agent: Option<Vec<u8>>,
+    pub began_ns: Option<u64>,
+}
+
+impl Story {
+    pub fn new(head: &Head, began_ns: u64) -> Self {
+        let field = |name: &str| {
+            let found = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+            found.map(|header| header.value.to_vec())
+        };
+        Self {
+            method: head.method.as_bytes().to_vec(),
+            target: head.raw_target.as_bytes().to_vec(),
+            referer: field("referer"),
+            user_agent: field("user-agent"),
+            began_ns: Some(began_ns),
+        }
+    }
+}
+
+impl<R> Connection<R> {
+    pub fn new(transport: Transport, peer: Peer, listener: usize) -> Self {
+        Self {
+            outbox: Outbox::default(),
+            response: None,
+            transport,
+            peer,
+            listener,
+            state: State::Reading,
+            interest: 0,
+            facts: Facts::default(),
+            linger: false,
+            partial: Vec::new(),
+            parse_again_at: 0,
+            receiving: None,
+            received: 0,
+            timer: Timer::default(),
+            story: None,
+        }
+    }
+
+    /// What to watch the socket for.
+    pub fn wanted_interest(&self) -> u32 {
+        let output = if self.transport.holds_output() { libc::EPOLLOUT } else { 0 };
+        (match self.state {
+            State::Reading | State::Receiving | State::Lingering => libc::EPOLLIN | output,
+            State::Sending => libc::EPOLLOUT,
+        }) as u32
+    }
+
+    /// After something happened: the deadline of what the connection now waits for.
+    pub fn set_deadline(
+        &mut self,
+        token: usize,
+        wheel: &mut Wheel,
+        now_ns: u64,
+        deadlines: &Deadlines,
+        pause: Duration,
+    ) {
+        let (kind, after) = match self.state {
+            State::Reading if self.partial.is_empty() && self.facts.status != 0 => (Kind::Idle, pause),
+            State::Reading => (Kind::Head, deadlines.head),
+            State::Receiving => (Kind::Body, deadlines.body),
+            State::Sending => (Kind::Send, deadlines.send),
+            State::Lingering => (Kind::Linger, LINGER),
+        };
+        let again = match kind {
+            Kind::Idle => true,
+            Kind::Head | Kind::Linger => false,
+            Kind::Body => self.received >= LEAST_PROGRESS,
+            Kind::Send => self.outbox.progress >= LEAST_PROGRESS,
+        };
+        if again || kind != self.timer.kind || !self.timer.is_set() {
+            self.received = 0;
+            self.outbox.progress = 0;
+            wheel.set(token, &mut self.timer, kind, now_ns, after);
+        }
+    }
+
+    /// A head has ended: whatever is read next has a deadline of its own.
+    pub fn head_ended(&mut self) {
+        self.timer.kind = Kind::Idle;
+    }
+}
+
+const LINGER: Duration = Duration::from_secs(5);
