@@ -1,8 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The executable: the master, which never loads Python.
+//! The executable: the master, which never loads Python, and its workers where only files are served.
 
-use wheat::config::Config;
+use std::io::Write;
+use std::process::ExitCode;
 
-fn main() {
-    let _ = Config::parse(std::env::args_os().skip(1));
+use wheat::config::{Command, Config};
+use wheat::sentence::Sentence;
+use wheat::{handover, master, stat, worker};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(sentence) => {
+            let _ = writeln!(std::io::stderr(), "wheat: {sentence}");
+            ExitCode::from(sentence.exit as u8)
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, Sentence> {
+    match Config::parse(std::env::args_os().skip(1))? {
+        Command::Tell(text) => {
+            // Whoever closed the pipe has read enough.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Stat(request) => stat::run(&request),
+        Command::Check(config) => master::check(&config),
+        Command::Serve(config) if handover::is_worker() => {
+            let context = handover::inherit(&config)?;
+            Ok(ExitCode::from(worker::run(&config, context) as u8))
+        }
+        Command::Serve(config) => master::run(&config),
+    }
 }

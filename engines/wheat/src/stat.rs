@@ -133,11 +133,11 @@ fn table(snapshot: &Snapshot, rates: Option<&Rates>) -> String {
     let _ = writeln!(out, "{}  {}  master {}, up {up}", snapshot.name, snapshot.addresses, snapshot.pid);
     let ends = [(snapshot.died, "died"), (snapshot.hung, "hung")];
     let ends = ends.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!(", {count} {how}"));
-    let reloads = snapshot.generation.saturating_sub(1);
-    let _ = writeln!(out, "{} workers wanted, {reloads} reloads{}\n", snapshot.wanted, ends.collect::<String>());
+    let loads = snapshot.generation;
+    let _ = writeln!(out, "{} workers wanted, load {loads}{}\n", snapshot.wanted, ends.collect::<String>());
 
     let mut rows = vec![
-        ["worker", "process", "state", "up", "requests", "a second", "in flight", "connections", "received", "sent"]
+        ["worker", "process", "state", "up", "requests", "a second", "in flight", "open", "received", "sent"]
             .map(String::from)
             .to_vec(),
     ];
