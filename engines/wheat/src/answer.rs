@@ -37,6 +37,14 @@ impl<A: Application> Caller<A> {
             Self::None | Self::Pool(_) => wait(),
         }
     }
+
+    /// Whether there is anybody to let run while the event loop waits for nothing.
+    pub fn others_wait(&mut self) -> bool {
+        match self {
+            Self::Inline(application) => application.others_wait(),
+            Self::None | Self::Pool(_) => false,
+        }
+    }
 }
 
 /// What is next for a connection.
@@ -85,7 +93,6 @@ impl<'c, A: Application> Core<'c, A> {
         let files = if config.statics.is_empty() { None } else { Some(Files::new(&config.statics)?) };
         #[cfg(feature = "tls")]
         let tls = config.tls.as_ref().map(crate::tls::server_config).transpose().map_err(Sentence::config)?;
-        let limits = &config.limits;
         Ok(Self {
             caller,
             slot,
@@ -95,7 +102,7 @@ impl<'c, A: Application> Core<'c, A> {
             files,
             #[cfg(feature = "tls")]
             tls,
-            limits: HeadLimits { line: limits.line, head: limits.head, headers: limits.headers },
+            limits: HeadLimits::of(&config.limits),
             bodies: MemoryBudget::new(BODIES_BYTES),
             date: DateLine::default(),
             buffer: Vec::with_capacity(BUFFER_BYTES),

@@ -149,6 +149,15 @@ impl Incoming {
     }
 }
 
+impl Collected {
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::File(_, length) => *length,
+        }
+    }
+}
+
 impl Drop for Incoming {
     fn drop(&mut self) {
         if let Kept::Memory(bytes) = &self.kept {

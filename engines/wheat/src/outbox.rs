@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind, IoSlice};
+use std::io::{self, ErrorKind, IoSlice, Write};
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::sync::Arc;
 
@@ -80,6 +80,25 @@ impl Outbox {
     pub fn owned_bytes(&self) -> usize {
         let owned = |piece: &Piece| if let Piece::Owned { bytes, from } = piece { bytes.len() - from } else { 0 };
         self.pieces.iter().map(owned).sum()
+    }
+
+    /// Moves what is owned at the end of the queue to a file.
+    pub fn spool(&mut self) -> io::Result<()> {
+        let mut first = self.pieces.len();
+        while first > 0 && matches!(self.pieces[first - 1], Piece::Owned { .. }) {
+            first -= 1;
+        }
+        let mut file = tempfile::tempfile()?;
+        let mut left = 0;
+        for piece in self.pieces.range(first..) {
+            if let Piece::Owned { bytes, from } = piece {
+                file.write_all(&bytes[*from..])?;
+                left += (bytes.len() - from) as u64;
+            }
+        }
+        self.pieces.truncate(first);
+        self.push(Piece::File { file: Arc::new(file), offset: 0, left });
+        Ok(())
     }
 
     /// Sends as much as the client takes; `WouldBlock` while something is left.
@@ -180,7 +199,7 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
+    use std::io::Read;
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
 
@@ -200,6 +219,10 @@ mod tests {
             outbox.push(Piece::Shared { bytes: shared.clone(), from: 1, to: 1001 });
         }
         outbox.push(Piece::Owned { bytes: Vec::new(), from: 0 });
+        outbox.push(Piece::Owned { bytes: vec![b'w'; 1000], from: 1 });
+        outbox.push(Piece::Owned { bytes: vec![b'v'; 1000], from: 0 });
+        outbox.spool().unwrap();
+        assert_eq!(outbox.owned_bytes(), 4);
         // SAFETY: `kept` outlives the outbox.
         outbox.push(Piece::Kept(unsafe { Kept::new(&kept) }));
         let mut transport = Transport::Plain(OwnedFd::from(ours));
@@ -217,7 +240,8 @@ mod tests {
         }
         drop(transport);
         theirs.read_to_end(&mut got).unwrap();
-        let expected = [&b"head"[..], &[b'f'; 150_000], &vec![b's'; 20_000], &kept].concat();
+        let expected =
+            [&b"head"[..], &[b'f'; 150_000], &vec![b's'; 20_000], &[b'w'; 999], &[b'v'; 1000], &kept].concat();
         assert!(got == expected && blocked > 1);
         assert_eq!(outbox.progress, expected.len() as u64);
     }

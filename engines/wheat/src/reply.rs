@@ -53,6 +53,10 @@ pub trait Application {
     /// Lets others run (the interpreter's other threads) while this thread waits.
     fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T;
 
+    /// Whether there are others: then the event loop looks for work before it lets them run, since it may have to wait for
+    /// its turn to come back.
+    fn others_wait(&mut self) -> bool;
+
     fn call(&mut self, request: Request, out: &mut Out) -> Outcome<Self::Response>;
 
     /// The outbox is empty: goes on with the response.
@@ -113,9 +117,13 @@ pub struct Out<'a> {
 /// Appended to the buffer rather than sent from where they are, up to so many bytes.
 pub const COPIED: usize = 16 << 10;
 
+/// Of a response that its application pushes faster than its client takes it; in bytes.
+const MOST_WAITING: usize = 1 << 20;
+
 impl Out<'_> {
-    pub fn is_secure(&self) -> bool {
-        self.transport.is_secure()
+    /// The client is to learn that what it got is not the whole.
+    pub fn reset_on_close(&self) {
+        self.transport.reset_on_close();
     }
 
     /// Sends the buffer. An error: the connection is lost.
@@ -123,14 +131,15 @@ impl Out<'_> {
         flush(self.buffer, self.outbox, self.transport)
     }
 
-    /// Sends the buffer and then these bytes.
+    /// Sends the buffer, then these bytes and then a short tail.
     ///
     /// # Safety
     /// As `Kept::new` has it, when the answer is `Blocked`.
-    pub unsafe fn send_kept(&mut self, bytes: &[u8]) -> io::Result<Flow> {
+    pub unsafe fn send_kept(&mut self, bytes: &[u8], tail: &[u8]) -> io::Result<Flow> {
         let mut sent = 0;
         if self.outbox.is_empty() {
-            sent = match self.transport.send(&[IoSlice::new(self.buffer), IoSlice::new(bytes)], After::Nothing) {
+            let slices = [IoSlice::new(self.buffer), IoSlice::new(bytes), IoSlice::new(tail)];
+            sent = match self.transport.send(&slices, After::Nothing) {
                 Ok(sent) => sent,
                 Err(error) if is_passing(&error) => 0,
                 Err(error) => return Err(error),
@@ -138,12 +147,17 @@ impl Out<'_> {
             self.outbox.record(sent);
         }
         let of_buffer = sent.min(self.buffer.len());
+        let of_bytes = (sent - of_buffer).min(bytes.len());
+        let of_tail = sent - of_buffer - of_bytes;
         if of_buffer < self.buffer.len() {
             self.outbox.push(Piece::Owned { bytes: self.buffer.clone(), from: of_buffer });
         }
         self.buffer.clear();
         // SAFETY: the caller's promise.
-        self.outbox.push(Piece::Kept(unsafe { Kept::new(&bytes[sent - of_buffer..]) }));
+        self.outbox.push(Piece::Kept(unsafe { Kept::new(&bytes[of_bytes..]) }));
+        if of_tail < tail.len() {
+            self.outbox.push(Piece::Owned { bytes: tail[of_tail..].to_vec(), from: 0 });
+        }
         self.state()
     }
 
@@ -164,6 +178,11 @@ impl Out<'_> {
             Err(error) if !is_passing(&error) => Err(error),
             _ => self.state(),
         }
+    }
+
+    /// Keeps what the client has not taken in a file rather than in memory, where that is a lot.
+    pub fn spool(&mut self) -> io::Result<()> {
+        if self.outbox.owned_bytes() > MOST_WAITING { self.outbox.spool() } else { Ok(()) }
     }
 
     fn state(&self) -> io::Result<Flow> {

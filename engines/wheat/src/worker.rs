@@ -104,6 +104,9 @@ impl Application for NoApplication {
     fn abandon(&mut self, response: Self::Response) {
         match response {}
     }
+    fn others_wait(&mut self) -> bool {
+        match *self {}
+    }
     fn turn(&mut self) -> bool {
         match *self {}
     }
@@ -233,11 +236,18 @@ impl<'c, A: Application> Worker<'c, A> {
         let milliseconds = wait_ns.map_or(-1, |ns| i32::try_from(ns / 1_000_000 + 1).unwrap_or(i32::MAX));
         self.core.hand_over_log();
         let epoll = self.epoll.as_raw_fd();
-        let count = self.core.caller.wait(|| {
+        let mut take = |milliseconds| {
             // SAFETY: `events` has room for as many events as is said.
-            unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), events.len() as i32, milliseconds) }
-        });
-        usize::try_from(count).unwrap_or(0) // interrupted: nothing happened
+            let count = unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), events.len() as i32, milliseconds) };
+            usize::try_from(count).unwrap_or(0) // interrupted: nothing happened
+        };
+        if self.core.caller.others_wait() {
+            let count = take(0);
+            if count > 0 {
+                return count;
+            }
+        }
+        self.core.caller.wait(|| take(milliseconds))
     }
 
     // Listeners

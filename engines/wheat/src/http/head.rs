@@ -25,6 +25,12 @@ pub struct HeadLimits {
     pub headers: usize,
 }
 
+impl HeadLimits {
+    pub fn of(limits: &crate::config::Limits) -> Self {
+        Self { line: limits.line, head: limits.head, headers: limits.headers }
+    }
+}
+
 /// How the body is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
@@ -82,8 +88,9 @@ pub fn parse<'h, 'b>(
     let length = match request.parse_with_uninit_headers(bytes, room) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => {
-            let line = memchr::memchr(b'\n', bytes.trim_ascii_start()).unwrap_or(bytes.len());
-            return if line > limits.line {
+            let rest = bytes.trim_ascii_start();
+            let line = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            return if line > limits.line + 1 {
                 Err(reject(414, "the request line is too long"))
             } else if bytes.len() > limits.head {
                 Err(reject(431, "the head is too long"))

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A WSGI and static-file server; the command is `wheat`."""

@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One request's `start_response` and `write`, and the response that they and the application's iterable make.
+
+use std::cell::UnsafeCell;
+use std::ffi::c_int;
+use std::io;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use pyo3_ffi::*;
+
+use super::object::{
+    Object, Raised, Result, bytes_of, callback, latin1_of, raise, runtime_error, thread_mark, type_error, value_error,
+};
+use crate::http::{head, is_token, is_token_byte, response};
+use crate::reply::{COPIED, Flow, Out};
+
+/// What is between an application and its client for one request.
+pub struct Exchange {
+    /// The way out, while the application is called.
+    out: *mut Out<'static>,
+    /// The one that answers the request: no other may.
+    thread: usize,
+    /// Status line and fields as the application gave them; empty before it did.
+    head: Vec<u8>,
+    status: u16,
+    declared_length: Option<u64>,
+    has_date: bool,
+    /// The head is on its way and can no longer be replaced.
+    pub begun: bool,
+    framing: Framing,
+    /// Of the body, so far.
+    sent: u64,
+    /// The connection is lost.
+    pub lost: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing {
+    /// What the application gives is thrown away: HEAD, 204, 304.
+    Nothing,
+    Length(u64),
+    Chunked,
+    /// Until the connection ends.
+    Close,
+}
+
+/// The Python object that `start_response` and `write` are bound to.
+#[repr(C)]
+struct ExchangeObject {
+    /// Python's own part.
+    base: PyObject,
+    /// Set while `start_response` or `write` are under way: another thread's call is refused.
+    entered: AtomicBool,
+    /// Borrowed from the `Functions`; null once they are gone.
+    write: AtomicPtr<PyObject>,
+    exchange: UnsafeCell<Exchange>,
+}
+
+/// An exchange with its two functions; made anew only when an application keeps one of them.
+pub struct Functions {
+    exchange: Object,
+    pub start_response: Object,
+    write: Object,
+}
+
+impl Drop for Functions {
+    fn drop(&mut self) {
+        self.object().write.store(null_mut(), Ordering::Relaxed);
+    }
+}
+
+impl Functions {
+    pub fn new() -> Result<Self> {
+        // SAFETY: the type is made once, attached; the object is initialised before anybody sees it.
+        unsafe {
+            let kind = exchange_type()?;
+            let allocate = (*kind).tp_alloc.ok_or(Raised)?;
+            let object = Object::owned(allocate(kind, 0))?;
+            let fields = object.as_ptr().cast::<ExchangeObject>();
+            (&raw mut (*fields).entered).write(AtomicBool::new(false));
+            (&raw mut (*fields).write).write(AtomicPtr::new(null_mut()));
+            (&raw mut (*fields).exchange).write(UnsafeCell::new(Exchange::new()));
+            let start_response = function(&raw mut START_RESPONSE, object.as_ptr())?;
+            let write = function(&raw mut WRITE, object.as_ptr())?;
+            (*fields).write.store(write.as_ptr(), Ordering::Relaxed);
+            Ok(Self { exchange: object, start_response, write })
+        }
+    }
+
+    /// Whether the application has kept none of them.
+    pub fn are_unshared(&self) -> bool {
+        // SAFETY: a valid object; the two functions hold the other two references.
+        let of_exchange = unsafe { Py_REFCNT(self.exchange.as_ptr()) };
+        of_exchange == 3 && self.start_response.is_unshared() && self.write.is_unshared()
+    }
+
+    /// # Safety
+    /// No other reference to the exchange is in use: none is held over a call into Python.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn get(&self) -> &mut Exchange {
+        // SAFETY: an object of our type, and the caller's promise.
+        unsafe { &mut *self.object().exchange.get() }
+    }
+
+    fn object(&self) -> &ExchangeObject {
+        // SAFETY: an object of our type, which nobody but its deallocation takes apart.
+        unsafe { &*self.exchange.as_ptr().cast() }
+    }
+}
+
+impl Exchange {
+    fn new() -> Self {
+        Self {
+            out: null_mut(),
+            thread: 0,
+            head: Vec::new(),
+            status: 0,
+            declared_length: None,
+            has_date: false,
+            begun: false,
+            framing: Framing::Nothing,
+            sent: 0,
+            lost: false,
+        }
+    }
+
+    /// For the next request.
+    pub fn reset(&mut self) {
+        self.head.clear();
+        self.head.shrink_to(4 << 10);
+        self.status = 0;
+        self.declared_length = None;
+        self.has_date = false;
+        self.begun = false;
+        self.sent = 0;
+        self.lost = false;
+    }
+
+    pub fn is_started(&self) -> bool {
+        self.status != 0
+    }
+
+    /// Where `write` writes to, until `detach`.
+    pub fn attach(&mut self, out: &mut Out) {
+        self.out = std::ptr::from_mut(out).cast();
+        self.thread = thread_mark();
+    }
+
+    pub fn detach(&mut self) {
+        self.out = null_mut();
+    }
+
+    /// Whether nothing that the application may still give goes to the client.
+    pub fn is_satisfied(&self) -> bool {
+        self.begun && self.framing == Framing::Nothing
+    }
+
+    /// The head goes to the buffer. `length`: of the body, where the server knows it and the application did not say.
+    pub fn begin(&mut self, out: &mut Out, length: Option<u64>) {
+        let facts = &mut *out.facts;
+        self.begun = true;
+        facts.status = self.status;
+        let bodiless = matches!(self.status, 204 | 304);
+        let mut known = None;
+        self.framing = match (self.declared_length, length) {
+            _ if facts.head_only || bodiless => {
+                known = length.filter(|_| self.declared_length.is_none() && !bodiless);
+                Framing::Nothing
+            }
+            (Some(declared), _) => Framing::Length(declared),
+            (None, Some(length)) => {
+                known = Some(length);
+                Framing::Length(length)
+            }
+            (None, None) if facts.minor >= 1 => Framing::Chunked,
+            (None, None) => {
+                facts.keep_alive = false;
+                Framing::Close
+            }
+        };
+        let buffer = &mut *out.buffer;
+        buffer.extend_from_slice(&self.head);
+        if !self.has_date {
+            buffer.extend_from_slice(out.date_line);
+        }
+        if let Some(length) = known {
+            buffer.extend_from_slice(b"Content-Length: ");
+            buffer.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+            buffer.extend_from_slice(b"\r\n");
+        } else if self.framing == Framing::Chunked {
+            buffer.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+        }
+        response::write_connection(facts.keep_alive, facts.minor, buffer);
+        buffer.extend_from_slice(b"\r\n");
+    }
+
+    /// How much of `length` more bytes may still be sent: none beyond the declared length.
+    pub fn allowed(&self, length: u64) -> u64 {
+        match self.framing {
+            Framing::Nothing => 0,
+            Framing::Length(declared) => length.min(declared - self.sent),
+            Framing::Chunked | Framing::Close => length,
+        }
+    }
+
+    /// A piece of the body goes to the buffer or, if it is long, straight to the client.
+    ///
+    /// # Safety
+    /// When the answer is `Blocked` the caller keeps `chunk` until the outbox is empty.
+    pub unsafe fn send(&mut self, out: &mut Out, chunk: &[u8]) -> io::Result<Flow> {
+        let chunk = &chunk[..self.allowed(chunk.len() as u64) as usize];
+        if chunk.is_empty() {
+            return Ok(Flow::Clear);
+        }
+        self.sent += chunk.len() as u64;
+        out.facts.body_bytes += chunk.len() as u64;
+        let chunked = self.framing == Framing::Chunked;
+        if chunked {
+            write_chunk_size(chunk.len(), out.buffer);
+        }
+        let tail: &[u8] = if chunked { b"\r\n" } else { b"" };
+        if chunk.len() <= COPIED {
+            out.buffer.extend_from_slice(chunk);
+            out.buffer.extend_from_slice(tail);
+            return Ok(Flow::Clear);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { out.send_kept(chunk, tail) }
+    }
+
+    /// So many bytes of the body went past `send`.
+    pub fn count(&mut self, out: &mut Out, length: u64) {
+        self.sent += length;
+        out.facts.body_bytes += length;
+    }
+
+    /// Whether a body of unknown length is made of chunks, which a file cannot be sent in.
+    pub fn is_chunked(&self) -> bool {
+        self.framing == Framing::Chunked
+    }
+
+    /// After the last piece. False: the body is shorter than was declared, and only the connection's end can say so.
+    pub fn finish(&mut self, out: &mut Out) -> bool {
+        match self.framing {
+            Framing::Nothing | Framing::Close => true,
+            Framing::Length(declared) => self.sent == declared,
+            Framing::Chunked => {
+                out.buffer.extend_from_slice(b"0\r\n\r\n");
+                true
+            }
+        }
+    }
+
+    /// Whether an early end of the connection would pass for a regular one.
+    pub fn ends_with_connection(&self) -> bool {
+        self.begun && self.framing == Framing::Close
+    }
+
+    fn start(&mut self, status: *mut PyObject, headers: *mut PyObject, exc_info: Option<*mut PyObject>) -> Result<()> {
+        if let Some(exc_info) = exc_info {
+            if self.begun {
+                return Err(reraise(exc_info));
+            }
+        } else if self.is_started() {
+            return Err(raise(
+                // SAFETY: the exception types are always there.
+                unsafe { PyExc_AssertionError },
+                "start_response was called a second time without exc_info",
+            ));
+        }
+        self.head.clear();
+        self.status = 0;
+        self.declared_length = None;
+        self.has_date = false;
+        // SAFETY: the caller's arguments live through the call.
+        let line =
+            unsafe { latin1_of(status) }.ok_or_else(|| type_error("the status is not a str of latin-1 characters"))?;
+        let code = status_code(line)?;
+        self.head.extend_from_slice(b"HTTP/1.1 ");
+        self.head.extend_from_slice(line);
+        self.head.extend_from_slice(b"\r\n");
+        // SAFETY: as above.
+        if unsafe { PyList_Check(headers) } == 0 {
+            return Err(type_error("the headers are not a list"));
+        }
+        // SAFETY: a list; nothing in this loop runs Python code that could change it. In a free-threaded build another
+        // thread could: a tuple of it cannot change.
+        unsafe {
+            #[cfg(Py_GIL_DISABLED)]
+            let (items, item): (_, unsafe fn(*mut PyObject, Py_ssize_t) -> *mut PyObject) =
+                (Object::owned(PyList_AsTuple(headers))?, PyTuple_GET_ITEM);
+            #[cfg(not(Py_GIL_DISABLED))]
+            let (items, item): (_, unsafe fn(*mut PyObject, Py_ssize_t) -> *mut PyObject) =
+                (Object::borrowed(headers), PyList_GET_ITEM);
+            for index in 0..Py_SIZE(items.as_ptr()) {
+                self.add_header(item(items.as_ptr(), index), code)?;
+            }
+        }
+        self.status = code;
+        Ok(())
+    }
+
+    /// # Safety
+    /// A valid object.
+    unsafe fn add_header(&mut self, field: *mut PyObject, status: u16) -> Result<()> {
+        // SAFETY: checked step by step; the parts live as long as the tuple, which the list holds.
+        let (name, value) = unsafe {
+            if PyTuple_Check(field) == 0 || PyTuple_GET_SIZE(field) != 2 {
+                return Err(type_error("a header is not a tuple of two str"));
+            }
+            (latin1_of(PyTuple_GET_ITEM(field, 0)), latin1_of(PyTuple_GET_ITEM(field, 1)))
+        };
+        let (Some(name), Some(value)) = (name, value) else {
+            return Err(type_error("a header is not a tuple of two str of latin-1 characters"));
+        };
+        if !is_token(name) {
+            return Err(value_error(&format!("the header name {:?} is malformed", String::from_utf8_lossy(name))));
+        }
+        if has_control(value) {
+            let name = String::from_utf8_lossy(name);
+            return Err(value_error(&format!("the value of the header {name} holds a control character")));
+        }
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        match name.len() {
+            4 if is("date") => self.has_date = true,
+            14 if is("content-length") => {
+                if matches!(status, 204) || (100..200).contains(&status) {
+                    return Ok(()); // RFC 9110, 8.6: there is none
+                }
+                let length = head::decimal(value);
+                if self.declared_length.is_some() || length.is_none() {
+                    return Err(value_error("Content-Length is not one decimal number"));
+                }
+                self.declared_length = length;
+            }
+            2 | 7 | 10 | 17 | 18 | 19 if is_hop_by_hop(name) => {
+                let name = String::from_utf8_lossy(name);
+                return Err(value_error(&format!("the header {name} is for the server to set (hop-by-hop, PEP 3333)")));
+            }
+            _ => {}
+        }
+        self.head.reserve(name.len() + value.len() + 4);
+        self.head.extend_from_slice(name);
+        self.head.extend_from_slice(b": ");
+        self.head.extend_from_slice(value);
+        self.head.extend_from_slice(b"\r\n");
+        Ok(())
+    }
+
+    fn write(&mut self, chunk: &[u8]) -> Result<()> {
+        if !self.is_started() {
+            return Err(runtime_error("write was called before start_response"));
+        }
+        // SAFETY: `attach` was called with an `Out` that lives until `detach`.
+        let Some(out) = (unsafe { self.out.as_mut() }) else {
+            return Err(runtime_error("write was called after the end of the request"));
+        };
+        if chunk.is_empty() || self.lost {
+            return Ok(());
+        }
+        if !self.begun {
+            self.begin(out, None);
+        }
+        if self.write_out(out, chunk).is_err() {
+            // The application finds out as little as it would from a client that is slow to go away.
+            self.lost = true;
+        }
+        Ok(())
+    }
+
+    /// There is nobody to keep `chunk` for a slow client, nor may this thread wait for one unless it is its own: what the
+    /// client does not take is copied, and beyond a size goes to a file.
+    fn write_out(&mut self, out: &mut Out, chunk: &[u8]) -> io::Result<()> {
+        for part in chunk.chunks(COPIED) {
+            // SAFETY: a part of this length is copied.
+            unsafe { self.send(out, part)? };
+            out.flush()?;
+        }
+        if let Some(patience) = out.patience {
+            return super::object::detached(|| out.flush_waiting(patience));
+        }
+        out.spool()
+    }
+}
+
+fn write_chunk_size(length: usize, into: &mut Vec<u8>) {
+    let mut digits = [0; 16];
+    let mut at = digits.len();
+    let mut rest = length;
+    while rest > 0 {
+        at -= 1;
+        digits[at] = b"0123456789abcdef"[rest & 15];
+        rest >>= 4;
+    }
+    into.extend_from_slice(&digits[at..]);
+    into.extend_from_slice(b"\r\n");
+}
+
+/// Three digits, a space, a reason: none of the 1xx, which only the server sends.
+fn status_code(line: &[u8]) -> Result<u16> {
+    match line {
+        [a @ b'2'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', rest @ ..]
+            if (rest.is_empty() || rest[0] == b' ') && !has_control(rest) =>
+        {
+            Ok(u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0'))
+        }
+        _ => Err(value_error(&format!("the status {:?} is malformed", String::from_utf8_lossy(line)))),
+    }
+}
+
+/// Anything that could end a header, or be taken for its end by somebody.
+fn has_control(value: &[u8]) -> bool {
+    value.iter().fold(false, |found, &b| found | ((b < b' ' && b != b'\t') | (b == 0x7f)))
+}
+
+fn is_hop_by_hop(name: &[u8]) -> bool {
+    debug_assert!(name.iter().all(|&b| is_token_byte(b)));
+    [
+        "te",
+        "trailer",
+        "upgrade",
+        "connection",
+        "keep-alive",
+        "transfer-encoding",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "trailers",
+    ]
+    .iter()
+    .any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
+}
+
+/// Raises what `sys.exc_info()` gave.
+fn reraise(exc_info: *mut PyObject) -> Raised {
+    // SAFETY: checked step by step; PyErr_Restore takes references.
+    unsafe {
+        if PyTuple_Check(exc_info) == 0 || PyTuple_GET_SIZE(exc_info) != 3 {
+            return type_error("exc_info is not a tuple of three");
+        }
+        let [kind, value, trace] = [0, 1, 2].map(|index| PyTuple_GET_ITEM(exc_info, index));
+        if PyExceptionInstance_Check(value) == 0 {
+            return type_error("exc_info holds no exception");
+        }
+        let trace = if trace == Py_None() { null_mut() } else { Py_NewRef(trace) };
+        PyErr_Restore(Py_NewRef(kind), Py_NewRef(value), trace);
+        Raised
+    }
+}
+
+// What Python calls
+
+static mut START_RESPONSE: PyMethodDef = PyMethodDef {
+    ml_name: c"start_response".as_ptr(),
+    ml_meth: PyMethodDefPointer { PyCFunctionFastWithKeywords: start_response },
+    ml_flags: METH_FASTCALL | METH_KEYWORDS,
+    ml_doc: c"start_response(status, headers, exc_info=None)".as_ptr(),
+};
+
+static mut WRITE: PyMethodDef = PyMethodDef {
+    ml_name: c"write".as_ptr(),
+    ml_meth: PyMethodDefPointer { PyCFunction: write },
+    ml_flags: METH_O,
+    ml_doc: c"write(data)".as_ptr(),
+};
+
+/// # Safety
+/// An object of our type.
+unsafe fn function(definition: *mut PyMethodDef, exchange: *mut PyObject) -> Result<Object> {
+    // SAFETY: the definition is static; a new reference or null.
+    unsafe { Object::owned(PyCFunction_NewEx(definition, exchange, null_mut())) }
+}
+
+/// Calls with the exchange of this object, one at a time.
+///
+/// # Safety
+/// An object of our type.
+unsafe fn enter<T>(object: *mut PyObject, call: impl FnOnce(&mut Exchange) -> Result<T>) -> Result<T> {
+    // SAFETY: the caller's promise; `entered` keeps a second reference from being made.
+    let object = unsafe { &*object.cast::<ExchangeObject>() };
+    if object.entered.swap(true, Ordering::Acquire) {
+        return Err(runtime_error("two threads answer one request"));
+    }
+    struct Leave<'a>(&'a AtomicBool);
+    impl Drop for Leave<'_> {
+        fn drop(&mut self) {
+            self.0.store(false, Ordering::Release);
+        }
+    }
+    let _leave = Leave(&object.entered);
+    // SAFETY: as above. The thread that answers the request holds no reference over a call into Python, and is here: this
+    // field it alone writes.
+    unsafe {
+        if (*object.exchange.get()).thread != thread_mark() {
+            return Err(runtime_error("a request is answered in the thread that the application was called in"));
+        }
+        call(&mut *object.exchange.get())
+    }
+}
+
+unsafe extern "C" fn start_response(
+    object: *mut PyObject,
+    arguments: *const *mut PyObject,
+    positional: Py_ssize_t,
+    names: *mut PyObject,
+) -> *mut PyObject {
+    callback(|| {
+        const NAMES: [&str; 3] = ["status", "headers", "exc_info"];
+        let mut given = [null_mut(); 3];
+        let wrong = || type_error("start_response takes status, headers and perhaps exc_info");
+        // SAFETY: the arguments are as many as is said, those with names after those without.
+        unsafe {
+            let positional = positional as usize;
+            let named = if names.is_null() { 0 } else { PyTuple_GET_SIZE(names) as usize };
+            if positional > NAMES.len() {
+                return Err(wrong());
+            }
+            let arguments = std::slice::from_raw_parts(arguments, positional + named);
+            given[..positional].copy_from_slice(&arguments[..positional]);
+            for index in 0..named {
+                let name = latin1_of(PyTuple_GET_ITEM(names, index as Py_ssize_t)).unwrap_or_default();
+                match NAMES.iter().position(|known| known.as_bytes() == name) {
+                    Some(at) if given[at].is_null() => given[at] = arguments[positional + index],
+                    _ => return Err(wrong()),
+                }
+            }
+            let [status, headers, exc_info] = given;
+            if status.is_null() || headers.is_null() {
+                return Err(wrong());
+            }
+            let exc_info = (!exc_info.is_null() && exc_info != Py_None()).then_some(exc_info);
+            enter(object, |exchange| exchange.start(status, headers, exc_info))?;
+            match (*object.cast::<ExchangeObject>()).write.load(Ordering::Relaxed) {
+                write if write.is_null() => function(&raw mut WRITE, object),
+                write => Ok(Object::borrowed(write)),
+            }
+        }
+    })
+}
+
+unsafe extern "C" fn write(object: *mut PyObject, data: *mut PyObject) -> *mut PyObject {
+    callback(|| {
+        // SAFETY: Python's arguments are valid through the call.
+        unsafe {
+            let data = Object::borrowed(data);
+            let chunk = bytes_of(&data).ok_or_else(|| type_error("write takes bytes"))?;
+            enter(object, |exchange| exchange.write(chunk))?;
+        }
+        Ok(Object::none())
+    })
+}
+
+fn exchange_type() -> Result<*mut PyTypeObject> {
+    static TYPE: super::types::Once = super::types::Once::new();
+    let slots = [
+        PyType_Slot { slot: Py_tp_dealloc as c_int, pfunc: super::types::deallocate::<ExchangeObject> as *mut _ },
+        PyType_Slot { slot: 0, pfunc: null_mut() },
+    ];
+    TYPE.get(c"wheat._wheat.Exchange", size_of::<ExchangeObject>(), slots)
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a Python process becomes a worker: the extension module `wheat._wheat` and its one function.
+
+use std::ffi::{CString, OsString};
+use std::net::SocketAddr;
+use std::os::unix::ffi::OsStringExt;
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use pyo3_ffi::*;
+
+use super::environ::Listener;
+use super::object::{Object, Raised, Result, Thread, callback, detached, take_raised, text_of};
+use super::{Program, Wsgi};
+use crate::answer::Caller;
+use crate::config::{Command, Config};
+use crate::handover;
+use crate::http::head::HeadLimits;
+use crate::pool::Pool;
+use crate::sentence::Sentence;
+use crate::worker;
+
+/// What is in the way of serving: a sentence of ours, or an exception.
+enum Failure {
+    Sentence(Sentence),
+    Raised,
+}
+
+impl From<Sentence> for Failure {
+    fn from(sentence: Sentence) -> Self {
+        Self::Sentence(sentence)
+    }
+}
+
+impl From<Raised> for Failure {
+    fn from(_: Raised) -> Self {
+        Self::Raised
+    }
+}
+
+unsafe extern "C" fn serve(_module: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    callback(|| match run() {
+        Ok(code) => exit(code),
+        Err(Failure::Raised) => Err(Raised),
+        Err(Failure::Sentence(sentence)) => {
+            eprintln!("wheat: {sentence}");
+            exit(sentence.exit as i32)
+        }
+    })
+}
+
+/// Ends the process as Python does: by SystemExit.
+fn exit(code: i32) -> Result<Object> {
+    let code = Object::integer(i64::from(code))?;
+    // SAFETY: an exception type and its argument.
+    unsafe { PyErr_SetObject(PyExc_SystemExit, code.as_ptr()) };
+    Err(Raised)
+}
+
+fn run() -> std::result::Result<i32, Failure> {
+    match Config::parse(arguments()?.into_iter().skip(1))? {
+        Command::Serve(config) => work(&config),
+        Command::Check(config) => {
+            change_directory(&config)?;
+            import(&config)?;
+            Ok(0)
+        }
+        Command::Stat(_) | Command::Tell(_) => Err(Sentence::usage("only wheat itself does that, not a worker").into()),
+    }
+}
+
+fn work(config: &Config) -> std::result::Result<i32, Failure> {
+    let context = handover::inherit(config)?;
+    // The terminal's interrupt is for the master, which then says what is to be done.
+    // SAFETY: sets a signal's disposition.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+    let listeners = context.listeners.iter().map(listener_of).collect();
+    let application = import(config)?;
+    let program = Arc::new(Program {
+        application,
+        file_wrapper: Object::import(c"wheat.file_wrapper")?.attribute(c"FileWrapper")?,
+        errors: Object::import(c"sys")?.attribute(c"stderr")?,
+        empty_input: super::Input::empty()?.0,
+        listeners,
+        secure: config.tls.is_some(),
+        threads: config.threads > 1,
+        processes: config.workers > 1,
+    });
+    if config.threads <= 1 {
+        let wsgi = Wsgi::new(&program, None)?;
+        return Ok(worker::run_with(config, context, Caller::Inline(wsgi)));
+    }
+    let limits = HeadLimits::of(&config.limits);
+    let theirs = program.clone();
+    let code = detached(move || {
+        let enter = move || {
+            let thread = Thread::attach();
+            Wsgi::new(&theirs, Some(thread)).unwrap_or_else(|Raised| std::process::abort()) // no memory for a few dictionaries
+        };
+        match Pool::start(config.threads, limits, config.deadlines.send, enter) {
+            Ok(pool) => Ok(worker::run_with(config, context, Caller::<Wsgi>::Pool(pool))),
+            Err(error) => Err(Sentence::unavailable(format!("no threads for --threads {}: {error}", config.threads))),
+        }
+    })?;
+    if Arc::strong_count(&program) > 1 {
+        // A call that does not end within any deadline must not keep the process; finalising Python under it would crash.
+        // SAFETY: flushes what Python has buffered; then the process is gone.
+        unsafe {
+            PyRun_SimpleString(c"import sys; sys.stdout.flush(); sys.stderr.flush()".as_ptr());
+            libc::_exit(code);
+        }
+    }
+    Ok(code)
+}
+
+/// `sys.argv` as the command line had it.
+fn arguments() -> Result<Vec<OsString>> {
+    let list = Object::import(c"sys")?.attribute(c"argv")?;
+    let mut arguments = Vec::new();
+    // SAFETY: a list of str, as long as is asked.
+    unsafe {
+        for index in 0..PyList_Size(list.as_ptr()) {
+            let encoded = Object::owned(PyUnicode_EncodeFSDefault(PyList_GetItem(list.as_ptr(), index)))?;
+            arguments.push(OsString::from_vec(super::bytes_of(&encoded).unwrap_or_default().to_vec()));
+        }
+    }
+    Ok(arguments)
+}
+
+fn change_directory(config: &Config) -> std::result::Result<(), Sentence> {
+    let Some(folder) = &config.chdir else { return Ok(()) };
+    std::env::set_current_dir(folder)
+        .map_err(|error| Sentence::config(format!("--chdir {}: {error}", folder.display())))
+}
+
+/// `module`, `module:name`, `module:name.of.attribute`, `module:factory()`.
+fn import(config: &Config) -> std::result::Result<Object, Failure> {
+    let named = config.application.as_deref().unwrap_or_default();
+    let refuse = |why: &str| Failure::Sentence(Sentence::config(format!("the application {named} {why}")));
+    let (module, path) = named.split_once(':').unwrap_or((named, "application"));
+    let (path, is_factory) = path.strip_suffix("()").map_or((path, false), |path| (path, true));
+    let c_string = |text: &str| CString::new(text).map_err(|_| refuse("has a NUL in its name"));
+    // As for a script in the current folder.
+    // SAFETY: runs a constant.
+    unsafe { PyRun_SimpleString(c"import os, sys; sys.path.insert(0, os.getcwd())".as_ptr()) };
+    let failed = |why: &str| {
+        if let (Some(exception), Ok(errors)) =
+            (take_raised(), Object::import(c"sys").and_then(|sys| sys.attribute(c"stderr")))
+        {
+            print_exception(&exception, &errors, "");
+        }
+        refuse(why)
+    };
+    let mut found =
+        Object::import(&c_string(module)?).map_err(|Raised| failed("cannot be imported: see the traceback above"))?;
+    for name in path.split('.') {
+        found = found.attribute(&c_string(name)?).map_err(|Raised| {
+            take_raised();
+            refuse(&format!("has no {name}"))
+        })?;
+    }
+    if is_factory {
+        found = found.call().map_err(|Raised| failed("cannot be made: see the traceback above"))?;
+    }
+    // SAFETY: a valid object.
+    if unsafe { PyCallable_Check(found.as_ptr()) } == 0 {
+        return Err(refuse("cannot be called"));
+    }
+    Ok(found)
+}
+
+/// What an application is told about where it is served: never empty (PEP 3333).
+fn listener_of(socket: &std::os::fd::OwnedFd) -> Listener {
+    let address = rustix::net::getsockname(socket).ok().and_then(|address| SocketAddr::try_from(address).ok());
+    let (server_name, server_port) = match address {
+        Some(address) => (address.ip().to_string(), address.port().to_string()),
+        None => ("localhost".to_owned(), "80".to_owned()), // a UNIX socket has neither
+    };
+    Listener { server_name, server_port }
+}
+
+/// Writes an exception with its traceback to a file object, after `before`.
+pub fn print_exception(exception: &Object, to: &Object, before: &str) {
+    let print = || -> Result<()> {
+        let trace = Object::import(c"traceback")?;
+        let format = trace.attribute(c"format_exception")?;
+        let lines = format.call_with(exception)?;
+        let text = text_of(before)?;
+        // SAFETY: a str and a list of str; new references or null.
+        let all = unsafe {
+            let empty = text_of("")?;
+            let joined = Object::owned(PyUnicode_Join(empty.as_ptr(), lines.as_ptr()))?;
+            Object::owned(PyUnicode_Concat(text.as_ptr(), joined.as_ptr()))?
+        };
+        to.attribute(c"write")?.call_with(&all)?;
+        to.attribute(c"flush")?.call()?;
+        Ok(())
+    };
+    if print().is_err() {
+        take_raised(); // the error of reporting an error helps nobody
+        eprint!("{before}");
+    }
+}
+
+static mut METHODS: [PyMethodDef; 2] = [
+    PyMethodDef {
+        ml_name: c"serve".as_ptr(),
+        ml_meth: PyMethodDefPointer { PyCFunction: serve },
+        ml_flags: METH_NOARGS,
+        ml_doc: c"Serves as a worker of the master that started this process, until that says otherwise.".as_ptr(),
+    },
+    PyMethodDef::zeroed(),
+];
+
+static mut SLOTS: [PyModuleDef_Slot; 1 + cfg!(Py_GIL_DISABLED) as usize] = [
+    #[cfg(Py_GIL_DISABLED)]
+    PyModuleDef_Slot { slot: Py_mod_gil, value: Py_MOD_GIL_NOT_USED },
+    PyModuleDef_Slot { slot: 0, value: null_mut() },
+];
+
+static mut MODULE: PyModuleDef = PyModuleDef {
+    m_base: PyModuleDef_HEAD_INIT,
+    m_name: c"_wheat".as_ptr(),
+    m_doc: c"The worker of wheat.".as_ptr(),
+    m_size: 0,
+    m_methods: (&raw mut METHODS).cast(),
+    m_slots: (&raw mut SLOTS).cast(),
+    m_traverse: None,
+    m_clear: None,
+    m_free: None,
+};
+
+#[allow(non_snake_case)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn PyInit__wheat() -> *mut PyObject {
+    // SAFETY: a static definition.
+    unsafe { PyModuleDef_Init(&raw mut MODULE) }
+}
