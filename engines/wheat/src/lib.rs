@@ -21,6 +21,7 @@ pub mod options;
 pub mod outbox;
 pub mod pool;
 pub mod reply;
+pub mod resident;
 pub mod sentence;
 pub mod signals;
 pub mod stat;
