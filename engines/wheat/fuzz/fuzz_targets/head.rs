@@ -34,14 +34,14 @@ impl Meaning {
     }
 }
 
-/// None: incomplete. Some(None): refused.
-fn read(bytes: &[u8]) -> Option<Option<Meaning>> {
+/// None: incomplete. An error: refused with this status.
+fn read(bytes: &[u8]) -> Option<Result<Meaning, u16>> {
     let mut room = storage();
     match parse(bytes, &mut room, &LIMITS) {
-        Ok(head) => head.map(|head| Some(Meaning::of(&head))),
+        Ok(head) => head.map(|head| Ok(Meaning::of(&head))),
         Err(rejection) => {
             assert!((400..600).contains(&rejection.status) && !rejection.reason.is_empty());
-            Some(None)
+            Some(Err(rejection.status))
         }
     }
 }
@@ -114,10 +114,14 @@ fn check_against_lines(bytes: &[u8], meaning: &Meaning) {
 fuzz_target!(|bytes: &[u8]| {
     let bytes = &bytes[..bytes.len().min(700)];
     let whole = read(bytes);
-    if let Some(Some(meaning)) = &whole {
+    if let Some(Ok(meaning)) = &whole {
         check_against_lines(bytes, meaning);
         assert_eq!(read(&bytes[..meaning.length]), whole, "what follows a head changes nothing in it");
     }
     let in_pieces = (0..=bytes.len()).find_map(|end| read(&bytes[..end]));
-    assert_eq!(in_pieces, whole);
+    match (&in_pieces, &whole) {
+        // of two things that are wrong with a long head, what has come so far decides which is seen first
+        (Some(Err(_)), Some(Err(_))) if bytes.len() > LIMITS.line => {}
+        _ => assert_eq!(in_pieces, whole),
+    }
 });
