@@ -243,10 +243,10 @@ fn answer(resource: &Resource, method: Method, headers: &[Header], boundaries: &
     let range = conditional::only(headers, "range").filter(|_| method == Method::Get);
     match range.filter(|_| conditional::ranges_hold(headers, &current)) {
         None => whole(representation, method),
-        Some(range) => match range::parse(range, representation.length) {
+        Some(range) => match range::parse(range, representation.version.length) {
             Ranges::Whole => whole(representation, method),
             Ranges::Unsatisfiable => {
-                plain(416, method, &format!("Content-Range: bytes */{}\r\n", representation.length))
+                plain(416, method, &format!("Content-Range: bytes */{}\r\n", representation.version.length))
             }
             Ranges::Parts(parts) => partial(representation, &parts, boundaries),
         },
@@ -257,7 +257,9 @@ fn whole(representation: &Representation, method: Method) -> Reply {
     let bytes = Arc::clone(&representation.head.bytes);
     let all = 0..bytes.len();
     let body = match method {
-        Method::Get if representation.length > 0 => Body::One(representation.piece(0..representation.length)),
+        Method::Get if representation.version.length > 0 => {
+            Body::One(representation.piece(0..representation.version.length))
+        }
         _ => Body::Empty,
     };
     Reply { status: 200, head: Head::Kept(bytes, all), body }
@@ -267,7 +269,7 @@ fn whole(representation: &Representation, method: Method) -> Reply {
 fn partial(representation: &Representation, parts: &[Range<u64>], boundaries: &mut Boundaries) -> Reply {
     let head = &representation.head;
     let content_range = |part: &Range<u64>| {
-        format!("Content-Range: bytes {}-{}/{}\r\n", part.start, part.end - 1, representation.length)
+        format!("Content-Range: bytes {}-{}/{}\r\n", part.start, part.end - 1, representation.version.length)
     };
     if let [part] = parts {
         let length = part.end - part.start;

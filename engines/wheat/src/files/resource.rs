@@ -75,7 +75,7 @@ impl Seen {
 pub struct Representation {
     pub head: Head,
     pub content: Content,
-    pub length: u64,
+    pub version: Version,
 }
 
 #[derive(Clone, Debug)]
@@ -116,6 +116,14 @@ impl Resource {
             && find_file(root, name).is_ok_and(|file| Seen::new(&file, &find_beside(root, name)) == self.seen)
     }
 
+    /// Whether the open files have the content that their heads are about.
+    pub fn is_untouched(&self) -> bool {
+        self.representations.iter().all(|one| match &one.content {
+            Content::Kept(_) => true,
+            Content::Open(file) => version(file) == Ok(one.version),
+        })
+    }
+
     /// Bytes in memory, and open files.
     pub fn weight(&self) -> (usize, usize) {
         self.representations.iter().fold((0, 0), |(bytes, files), one| match &one.content {
@@ -146,7 +154,7 @@ impl Resource {
             .map(|(coding, found)| {
                 let content = content(found, changing)?;
                 let head = Head::new(media_type, coding, variance, &found.version, now);
-                Ok(Representation { head, content, length: found.version.length })
+                Ok(Representation { head, content, version: found.version })
             })
             .collect::<Result<_, Failure>>()?;
         Ok(Self { representations, codings, seen, is_settled })
