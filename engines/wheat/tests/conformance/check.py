@@ -19,13 +19,12 @@ def problem(address: str, case: Case, way: Way) -> str | None:
     try:
         with Connection(address) as connection:
             connection.send(way(case.request + MARK, case.name))
-            if case.status == 200:
-                return valid(case, connection)
-            refusal = invalid(case, connection)
-        called = reached_application(address)  # and forgets, whatever came before
-        return refusal or called
+            wrong = (valid if case.status == 200 else invalid)(case, connection)
+        called = reached_application(address)  # and forgets, whatever is wrong
     except (NotHttpError, OSError) as error:
         return f"{type(error).__name__}: {error}"
+    else:
+        return wrong or (called if case.status != 200 else None)
 
 
 def valid(case: Case, connection: Connection) -> str | None:

@@ -4,8 +4,8 @@
 A file has a comment with the source, fields with the expectation, an empty line, and the request: its line ends are
 left out, `\\r \\n \\t \\\\ \\xHH` are those bytes, and `\\repeat(N,TEXT)` is TEXT so many times.
 
-Fields of a valid request: `expect` (status), `method`, `path` (PATH_INFO), `query`, `body`, `environ NAME`, `absent` (a name
-that must not be in the environ), `content: none` (no body comes back), `closes: yes` (the connection ends after it).
+Fields of a valid request: `expect` (status), `method`, `path` (PATH_INFO), `query`, `body`, `environ NAME`, `absent`
+(a name that must not be in the environ), `content: none` (no body comes back), `closes: yes` (the connection ends).
 Of an invalid one: `expect` (status)."""
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def answer(request: str, head: Head, body: bytes) -> bytes:
     else:
         calls.append(request)
         environ = {"HTTP_" + name.upper().replace("-", "_"): value for name, value in head.items()}
-        environ |= {"PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": request.split(" ")[0]}
+        environ |= {"PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": request.partition(" ")[0]}
         told = {"environ": environ, "body": body.decode("latin-1")}
     content = json.dumps(told).encode()
     close = "Connection: close\r\n" if head.get("connection", "").lower() == "close" else ""
