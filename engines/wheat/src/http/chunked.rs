@@ -3,6 +3,8 @@
 
 use super::{Rejection, is_token_byte, reject};
 
+/// Of one chunk's size, leading zeros included: they would be bytes without end outside of every other limit.
+const MOST_SIZE_DIGITS: u32 = 16;
 /// Of one chunk's extensions, which mean nothing here.
 const MOST_EXTENSION_BYTES: u32 = 256;
 /// Of a trailer section, which is discarded: nothing in it may pass for a header (RFC 9112, 7.1.2).
@@ -36,6 +38,7 @@ pub struct Decoder {
     state: State,
     /// Of the present chunk: its size while that is read, then what is missing of its data.
     remaining: u64,
+    size_digits: u32,
     extension_bytes: u32,
     trailer_bytes: u32,
 }
@@ -51,7 +54,7 @@ pub enum Event<'b> {
 
 impl Default for Decoder {
     fn default() -> Self {
-        Self { state: State::SizeStart, remaining: 0, extension_bytes: 0, trailer_bytes: 0 }
+        Self { state: State::SizeStart, remaining: 0, size_digits: 0, extension_bytes: 0, trailer_bytes: 0 }
     }
 }
 
@@ -84,7 +87,8 @@ impl Decoder {
             self.state = match (self.state, byte) {
                 (State::SizeStart | State::Size, digit) if digit.is_ascii_hexdigit() => {
                     // Below 2^60, so that no sum of sizes overflows.
-                    if self.remaining >> 56 != 0 {
+                    self.size_digits += 1;
+                    if self.remaining >> 56 != 0 || self.size_digits > MOST_SIZE_DIGITS {
                         return Err(reject(400, "a chunk size is too large"));
                     }
                     let digit = (digit as char).to_digit(16).unwrap_or_default();
@@ -128,7 +132,10 @@ impl Decoder {
                 (State::SizeLf, _) => return Err(CHUNK_SIZE),
 
                 (State::DataCr, b'\r') => State::DataLf,
-                (State::DataLf, b'\n') => State::SizeStart,
+                (State::DataLf, b'\n') => {
+                    self.size_digits = 0;
+                    State::SizeStart
+                }
                 (State::DataCr | State::DataLf, _) => return Err(CHUNK_END),
 
                 (State::TrailerStart, b'\r') => State::EndLf,

@@ -98,6 +98,8 @@ pub fn parse<'h, 'b>(
                 Ok(None)
             };
         }
+        // whether another version or none stands there is seen at the end of the line
+        Err(httparse::Error::Version) if is_within_line(bytes, limits) => return Ok(None),
         Err(error) => return Err(rejection(error, bytes, limits)),
     };
     let (Some(method), Some(raw_target), Some(minor)) = (request.method, request.path, request.version) else {
@@ -151,6 +153,12 @@ fn rejection(error: httparse::Error, bytes: &[u8], limits: &HeadLimits) -> Rejec
         }
         _ => reject(400, "the request line is malformed"),
     }
+}
+
+/// Whether the request line is still to come to its end, within its limit.
+fn is_within_line(bytes: &[u8], limits: &HeadLimits) -> bool {
+    let rest = bytes.trim_ascii_start();
+    memchr::memchr(b'\n', rest).is_none() && rest.len() <= limits.line + 1
 }
 
 /// Whether the request line ends with a well-formed version (`HTTP/2.0`), which 505 answers; all else is malformed.
