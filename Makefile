@@ -12,7 +12,7 @@ help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # Probes and launcher are built and installed again when any of their sources is newer; Python code is used in place.
-NATIVE := $(shell find probes engines -type f -not -path '*/target/*' -not -path '*/build/*' -not -path '*/__pycache__/*') src/steelyard/measure/launch.c CMakeLists.txt
+NATIVE := $(shell find probes engines -type f -not -path 'engines/wheat/*' -not -path '*/build/*' -not -path '*/__pycache__/*') src/steelyard/measure/launch.c CMakeLists.txt
 $(VENV)/.built: pyproject.toml $(NATIVE)
 	@command -v cc >/dev/null || { echo "make: no C compiler found: install gcc or clang (Debian: apt-get install gcc)"; exit 69; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: \
@@ -23,19 +23,29 @@ $(VENV)/.built: pyproject.toml $(NATIVE)
 	be installed for this Python; their probes are skipped"
 	@touch $@
 
+# The server wheat has its own wheel, built where cargo is. What fails there is one line, and all else goes on.
+WHEAT := $(shell find engines/wheat -type f \( -name '*.rs' -o -name '*.py' -o -name '*.toml' -o -name 'Cargo.lock' \) \
+	-not -path '*/target/*' -not -path '*/build/*' -not -path '*/tests/*' -not -path '*/fuzz/*')
+$(VENV)/.wheat: $(WHEAT) | $(VENV)/.built
+	@export PATH="$$PATH:$$HOME/.cargo/bin"; mkdir -p build; \
+	if ! command -v cargo >/dev/null; then echo "make: no cargo found: wheat is left out (install Rust 1.85 or later)"; \
+	elif $(BIN)/pip install --quiet "setuptools>=77" "setuptools-rust>=1.11" >build/wheat.log 2>&1 && \
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps --force-reinstall ./engines/wheat >>build/wheat.log 2>&1; \
+	then touch $@; else echo "make: wheat can't be built (it needs Rust 1.85 or later) and is left out: see build/wheat.log"; fi
+
 # What only tests and checks need.
 $(VENV)/.dev: pyproject.toml $(VENV)/.built
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]'
 	@touch $@
 
-build: $(VENV)/.built ## set up .venv, build the probes; then the command is .venv/bin/steelyard
+build: $(VENV)/.built $(VENV)/.wheat ## set up .venv, build the probes; then the command is .venv/bin/steelyard
 
 run: build ## weigh this machine: a first session of a few minutes, ending in tables, verdicts and a report
 	$(STEELYARD) run --quick --budget 4m
 	$(STEELYARD) claims --short
 	$(STEELYARD) report -o report.html
 
-test: $(VENV)/.dev ## the whole test suite
+test: $(VENV)/.dev $(VENV)/.wheat ## the whole test suite
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev ## formats, types and lint: seconds

@@ -22,6 +22,8 @@ pub struct Listening {
     pub sockets: Vec<OwnedFd>,
     /// What a client would connect to, in the order of the sockets.
     pub addresses: Vec<String>,
+    /// So many of them, the first ones, belong to a service manager.
+    adopted: usize,
     own_paths: Vec<OwnPath>,
 }
 
@@ -35,12 +37,13 @@ struct OwnPath {
 impl Listening {
     /// Those of a service manager first, then those of the command line; without either the default address.
     pub fn open(config: &Config) -> Result<Self, Sentence> {
-        let mut listening = Self { sockets: Vec::new(), addresses: Vec::new(), own_paths: Vec::new() };
+        let mut listening = Self::none();
         let scheme = if config.tls.is_some() { "https" } else { "http" };
         for socket in handed_down() {
             let (socket, address) = adopt(socket, scheme)?;
             listening.sockets.push(socket);
             listening.addresses.push(address);
+            listening.adopted += 1;
         }
         let default = [Bind::Tcp(DEFAULT_BIND.parse().expect("an address"))];
         let binds = if config.binds.is_empty() && listening.sockets.is_empty() { &default[..] } else { &config.binds };
@@ -50,9 +53,21 @@ impl Listening {
         Ok(listening)
     }
 
+    fn none() -> Self {
+        Self { sockets: Vec::new(), addresses: Vec::new(), adopted: 0, own_paths: Vec::new() }
+    }
+
+    /// From now on clients are refused at once, even while a worker that is busy has not closed its copies yet. What belongs to
+    /// a service manager goes on listening: the next server finds there what came meanwhile.
+    pub fn shut(&self) {
+        for socket in &self.sockets[self.adopted..] {
+            let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Both);
+        }
+    }
+
     /// One address for something other than the application.
     pub fn open_one(bind: &Bind, config: &Config) -> Result<Self, Sentence> {
-        let mut listening = Self { sockets: Vec::new(), addresses: Vec::new(), own_paths: Vec::new() };
+        let mut listening = Self::none();
         listening.add(bind, config, "http")?;
         Ok(listening)
     }
@@ -286,6 +301,16 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"mine");
         assert!(listening_on(bind()).err().unwrap().text.contains("no socket"));
         assert!(listening_on(Bind::Unix(folder.0.join("none/a.sock"))).err().unwrap().text.contains("folder"));
+    }
+
+    #[test]
+    fn a_shut_socket_refuses_although_another_process_has_it() {
+        let listening = listening_on(free()).unwrap();
+        let address: SocketAddr = listening.addresses[0].strip_prefix("http://").unwrap().parse().unwrap();
+        let copy = listening.sockets[0].try_clone().unwrap();
+        listening.shut();
+        assert!(TcpStream::connect(address).is_err());
+        assert!(accept(&copy).is_err());
     }
 
     #[test]

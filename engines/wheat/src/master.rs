@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
 use rustix::thread::CpuSet;
 
 use crate::config::{Affinity, Config, allowed_cpus};
@@ -41,6 +41,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 pub fn run(config: &Config) -> Result<ExitCode, Sentence> {
     look_over(config)?;
     let launch = Launch::find(config)?;
+    raise_descriptor_limit();
     let signals = Signals::block()
         .map_err(|error| Sentence::unavailable(format!("can't take signals through a descriptor: {error}")))?;
     let listening = Listening::open(config)?;
@@ -67,6 +68,14 @@ pub fn run(config: &Config) -> Result<ExitCode, Sentence> {
     let outcome = master.serve();
     master.kill_all();
     outcome
+}
+
+/// The soft limit of descriptors is 1024 in many places, for programs that still use select(2). Workers inherit this one.
+fn raise_descriptor_limit() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    // Where it can't be raised a worker still says when it has no more.
+    let _ = rustix::process::setrlimit(Resource::Nofile, raised);
 }
 
 /// `--check`: everything short of listening, the import of the application included.
@@ -443,11 +452,12 @@ impl Master<'_> {
             return;
         }
         let kill_at = Instant::now() + self.config.deadlines.graceful + GRACE_OF_GRACE;
-        // Closed here, and by each worker: from then on a client is refused at once and can go elsewhere.
-        self.listening = None;
         for worker in &mut self.workers {
             worker.line.order(Order::Finish);
             worker.finishing(&self.memory, kill_at);
+        }
+        if let Some(listening) = self.listening.take() {
+            listening.shut();
         }
         self.stopping = Some(Stop { kill_at });
     }
