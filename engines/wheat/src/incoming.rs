@@ -11,12 +11,14 @@ use crate::http::head::Framing;
 use crate::http::{Rejection, reject};
 
 /// The body's bytes within those of the connection.
+#[derive(Clone)]
 pub struct Delimiter {
     rest: Rest,
     /// Decoded bytes that may still come.
     allowed: u64,
 }
 
+#[derive(Clone)]
 enum Rest {
     Length(u64),
     Chunked(Decoder),

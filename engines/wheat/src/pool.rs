@@ -221,19 +221,13 @@ fn do_work<A: Application>(
     if out.flush().is_err() && !matches!(outcome, Outcome::Suspended(_)) {
         outcome = Outcome::Broken;
     }
-    if let Some(mut streamed) = streamed {
-        // What the application did not read is in the way of the next request.
-        let rest = &mut Vec::new();
-        let mut input = &streamed.ahead[..];
-        while let Ok(crate::http::chunked::Event::Data(data)) = streamed.delimiter.next(&mut input) {
-            rest.extend_from_slice(data);
-        }
-        streamed.ended |= matches!(streamed.delimiter.next(&mut input), Ok(crate::http::chunked::Event::Done));
-        if streamed.ended {
-            connection.partial = input.to_vec();
-        } else {
-            connection.facts.keep_alive = false;
-            connection.linger = true;
+    if let Some(streamed) = streamed {
+        match streamed.end() {
+            Some(end) => connection.partial = streamed.ahead[end..].to_vec(),
+            None => {
+                connection.facts.keep_alive = false;
+                connection.linger = true;
+            }
         }
     }
     outcome

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use crate::http::chunked::Event;
 use crate::http::date;
 use crate::http::head::Head;
 use crate::incoming::{Collected, Delimiter};
@@ -99,6 +100,20 @@ pub struct Streamed {
     pub expects_continue: bool,
     pub ended: bool,
     pub patience: Duration,
+}
+
+impl Streamed {
+    /// How many of the bytes received belong to the body, if it ends among them.
+    pub fn end(&self) -> Option<usize> {
+        let (mut delimiter, mut input) = (self.delimiter.clone(), &self.ahead[..]);
+        loop {
+            match delimiter.next(&mut input) {
+                Ok(Event::Data(_)) => {}
+                Ok(Event::Done) => return Some(self.ahead.len() - input.len()),
+                Ok(Event::Starved) | Err(_) => return None,
+            }
+        }
+    }
 }
 
 /// The way out for one response.
@@ -203,9 +218,15 @@ impl Out<'_> {
         Ok(())
     }
 
+    /// The head is about to be written: a body that is not there by now need not ever come, and the connection ends.
+    pub fn decide_keep_alive(&mut self) {
+        if self.streamed.as_deref().is_some_and(|streamed| streamed.end().is_none()) {
+            self.facts.keep_alive = false;
+        }
+    }
+
     /// Appends a piece of a streamed body, waiting for the client if there is none. False: the body has ended.
     pub fn receive_body(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
-        use crate::http::chunked::Event;
         let invalid = |rejection: crate::http::Rejection| io::Error::new(ErrorKind::InvalidData, rejection.reason);
         loop {
             let Some(streamed) = self.streamed.as_deref_mut() else { return Ok(false) };

@@ -158,6 +158,7 @@ impl Exchange {
 
     /// The head goes to the buffer. `length`: of the body, where the server knows it and the application did not say.
     pub fn begin(&mut self, out: &mut Out, length: Option<u64>) {
+        out.decide_keep_alive();
         let facts = &mut *out.facts;
         self.begun = true;
         facts.status = self.status;

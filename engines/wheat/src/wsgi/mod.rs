@@ -212,6 +212,7 @@ impl Wsgi {
         if exchange.begun {
             return Step::Break;
         }
+        out.decide_keep_alive();
         let facts = &mut *out.facts;
         facts.status = 500;
         facts.body_bytes = response::write_answer(
