@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The access log: off until asked for, a line for each request, in order over its rotation, safe to look at."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+from running import asking, serving, until
+
+APPLICATION = """
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Length", "2")])
+    return [b"ok"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "app.py").write_text(APPLICATION)
+    return tmp_path
+
+
+def test_nothing_is_logged_unless_asked_for(folder):
+    with serving("app", folder=folder, stdout=subprocess.PIPE) as server:
+        assert server.get()[0] == 200
+        assert server.end() == 0
+        assert server.process.stdout
+        assert server.process.stdout.read() == ""
+        assert len(server.said) == 1, server.said
+
+
+def test_combined_lines_go_to_standard_output(folder):
+    with serving("app", "--access-log", "combined", folder=folder, stdout=subprocess.PIPE) as server:
+        assert server.get("/a?b=c", Referer="http://here/", **{"User-Agent": "me/1"})[0] == 200
+        assert server.process.stdout
+        line = server.process.stdout.readline()
+    moment = r"\[\d\d/[A-Z][a-z][a-z]/\d{4}:\d\d:\d\d:\d\d \+0000\]"
+    assert re.fullmatch(rf'127\.0\.0\.1 - - {moment} "GET /a\?b=c HTTP/1\.1" 200 2 "http://here/" "me/1"\n', line)
+
+
+def test_json_lines_say_the_same(folder):
+    with serving("app", "--access-log", "json", "--access-log-file", "log", folder=folder) as server:
+        assert server.get("/a?b=c", **{"User-Agent": 'qu"ote\\\xff'})[0] == 200
+        until((folder / "log").read_text, "the line is there")
+        line = json.loads((folder / "log").read_text())
+    assert 0 <= line.pop("duration_s") < 60
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time"))
+    wanted = {"peer": "127.0.0.1", "method": "GET", "target": "/a?b=c", "version": "1.1", "status": 200, "bytes": 2}
+    assert line == wanted | {"referer": None, "user_agent": 'qu"ote\\\xff'}
+
+
+@pytest.mark.parametrize("style", ["combined", "json"])
+def test_no_client_writes_a_line_of_its_own(folder, style):
+    with serving("app", "--access-log", style, "--access-log-file", "log", folder=folder) as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(b'GET /"\x1b[2J%0a127.0.0.1 HTTP/1.0\r\nUser-Agent: \x9b"\\\t\xe2\x80\xae\r\n\r\n')
+            while client.recv(4096):
+                pass
+        assert server.get("/last")[0] == 200
+        until(lambda: b"/last" in (folder / "log").read_bytes(), "the last line is there")
+        log = (folder / "log").read_bytes()
+    assert log.count(b"\n") == 2
+    assert all(byte == 10 or 32 <= byte < 127 for byte in log)
+
+
+def test_rotation_under_load_loses_no_line(folder):
+    log, moved = folder / "log", folder / "log.1"
+    with serving("app", "--workers", 2, "--access-log", "json", "--access-log-file", "log", folder=folder) as server:
+        with asking(server) as load:
+            until(lambda: len(load.answers) > 100, "it serves")
+            log.rename(moved)
+            server.signal(signal.SIGUSR1)
+            until(lambda: log.exists() and log.stat().st_size, "the new file is written to")
+            count = len(load.answers)
+            until(lambda: len(load.answers) > count + 100, "it serves on")
+        assert server.end() == 0
+    lines = [json.loads(line) for path in (moved, log) for line in path.read_text().splitlines()]
+    assert load.lost == []
+    assert len(lines) == len(load.answers)
