@@ -9,13 +9,15 @@ if(DEFINED ENV{CI})
 endif()
 list(JOIN PROBE_FLAGS " " PROBE_FLAGS_TEXT)
 
+# Compiled into every program.
+set(PROBE_SUPPORT ${CMAKE_CURRENT_LIST_DIR}/probe.c ${CMAKE_CURRENT_LIST_DIR}/contexts.c ${CMAKE_CURRENT_LIST_DIR}/counters.c)
+
 include(${CMAKE_CURRENT_LIST_DIR}/variants.cmake)
 steelyard_sources(c SOURCES)
 foreach(SOURCE IN LISTS SOURCES)
   steelyard_identity(${SOURCE} QUESTION WAY)
   set(TARGET probe_${QUESTION}_${WAY})
-  add_executable(${TARGET} ${SOURCE} ${CMAKE_CURRENT_LIST_DIR}/probe.c ${CMAKE_CURRENT_LIST_DIR}/contexts.c
-    ${CMAKE_CURRENT_LIST_DIR}/counters.c)
+  add_executable(${TARGET} ${SOURCE} ${PROBE_SUPPORT})
   set_target_properties(${TARGET} PROPERTIES OUTPUT_NAME ${WAY}
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/probes/${QUESTION} C_EXTENSIONS ON)
   target_include_directories(${TARGET} PRIVATE ${CMAKE_CURRENT_LIST_DIR})

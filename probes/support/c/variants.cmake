@@ -146,8 +146,8 @@ function(variant_object COMPILER LEVEL PROFILE OBJECT)
     COMMENT "Training ${QUESTION}/${WAY} by ${COMPILER} at -O${LEVEL}"
     COMMAND ${CMAKE_COMMAND} -E rm -f ${FOLDER}/${NAME}.gcda
     COMMAND ${COMPILE} ${COUNT}
-    COMMAND ${CC} -O1 -pie -pthread ${DEFINITIONS} -DPROBE_ID="${QUESTION}/${WAY}" ${SOURCE} ${VARIANT_SUPPORT}/probe.c
-      ${VARIANT_SUPPORT}/contexts.c ${FILE} -o ${TRAINER} ${COUNT}
+    COMMAND ${CC} -O1 -pie -pthread ${DEFINITIONS} -DPROBE_ID="${QUESTION}/${WAY}" ${SOURCE} ${PROBE_SUPPORT}
+      ${FILE} -o ${TRAINER} ${COUNT}
     COMMAND ${CMAKE_COMMAND} -E env LLVM_PROFILE_FILE=${FOLDER}/${NAME}.profraw ${TRAINER} ${TRAINING}
       compiler=${COMPILER} level=${LEVEL} profile=on --values 3 --json > ${FOLDER}/${NAME}.trained
     COMMAND ${MERGE}
