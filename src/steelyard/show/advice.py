@@ -114,10 +114,15 @@ def objects(found: Iterable[AdviceFinding]) -> list[dict[str, Any]]:
     ]
 
 
+def _of(finding: AdviceFinding) -> str:
+    """Which claims are meant, where there are several."""
+    return f": {', '.join(finding.costs)}" if len(finding.claims) > 1 else ""
+
+
 def _but(finding: AdviceFinding) -> list[str]:
     return [
         *([f"true of {', '.join(finding.where)}"] if finding.where else []),
-        *([f"following it costs: {', '.join(finding.costs)}"] if finding.costs else []),
+        *([f"following it costs{_of(finding)}"] if finding.costs else []),
     ]
 
 
