@@ -165,8 +165,9 @@ impl Launch {
         let mut command = match self {
             Self::Python(python) => {
                 let mut command = Command::new(python);
+                // faulthandler tells where a worker was when it is ended because it hangs, or crashes.
                 // Not `-m`: runpy would cost memory in every worker.
-                command.args(["-c", "from wheat._wheat import serve; serve()"]);
+                command.args(["-X", "faulthandler", "-c", "from wheat._wheat import serve; serve()"]);
                 command
             }
             Self::Own => {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The event loop of a worker: level-triggered epoll, and three system calls a request: `epoll_wait`, `recv`, `send`.
-//! The socket is watched for what the client owes; for room to send only once the kernel took less than was offered.
+//! The event loop of a worker: three system calls a request, `epoll_wait`, `recv`, `send`, and four a connection that has
+//! one request, `accept4`, `recv`, `send`, `close`.
+//!
+//! Connections are watched edge-triggered: with level-triggered epoll the kernel polls each socket a second time only to find
+//! that nothing is left. What an edge is reported for is therefore read to its end, or the watch is set anew, which reports
+//! again what is there. Room to send is watched for only once the kernel took less than was offered.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,6 +20,7 @@ use crate::connection::{Connection, State};
 use crate::handover::{Context, Control, Order, Report};
 use crate::pool::{Finished, Work};
 use crate::reply::{Application, Outcome, Peer, is_passing};
+use crate::resident;
 use crate::sentence::Sentence;
 use crate::timers::{Kind, Tick, Wheel};
 
@@ -23,6 +28,8 @@ use crate::timers::{Kind, Tick, Wheel};
 const EVENTS: usize = 512;
 /// Received in one go; shared by all connections.
 const INPUT_BYTES: usize = 64 << 10;
+/// Received for one connection before others get their turn, in such goes.
+const MOST_RECEIVES: usize = 16;
 /// Connections taken from one listener in one turn.
 const MOST_ACCEPTS: usize = 64;
 /// Connections beyond the limit that may stay until they have read that they are refused.
@@ -39,11 +46,8 @@ const LISTENER: u64 = 1 << 63;
 
 enum Entry<R> {
     Here(Box<Connection<R>>),
-    /// With a thread of the pool. `watched`: epoll still knows it.
-    Away {
-        fd: RawFd,
-        watched: bool,
-    },
+    /// With a thread of the pool.
+    Away,
 }
 
 struct Listener {
@@ -158,6 +162,9 @@ impl<'c, A: Application> Worker<'c, A> {
         if let Caller::Pool(pool) = &worker.core.caller {
             worker.watch(libc::EPOLL_CTL_ADD, pool.wake_fd(), readable, POOL);
         }
+        for listener in &worker.listeners {
+            defer_accept(&listener.socket);
+        }
         worker.watch_listeners();
         Ok(worker)
     }
@@ -185,6 +192,7 @@ impl<'c, A: Application> Worker<'c, A> {
     fn serve(&mut self) {
         let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS];
         let mut due = Vec::new();
+        resident::give_back_code();
         self.report(Report::Ready);
         loop {
             self.core.slot.busy_since.set(0);
@@ -196,8 +204,8 @@ impl<'c, A: Application> Worker<'c, A> {
                 match token {
                     CONTROL => self.take_orders(),
                     POOL => self.take_finished(),
-                    _ if token & LISTENER != 0 => self.accept((token & !LISTENER) as usize),
-                    _ => self.connection_event(token as usize),
+                    _ if token & LISTENER != 0 => self.accept((token & !LISTENER) as usize, MOST_ACCEPTS),
+                    _ => self.connection_event(token as usize, event.events),
                 }
             }
             self.wheel.advance(now_ns, &mut due);
@@ -252,8 +260,8 @@ impl<'c, A: Application> Worker<'c, A> {
 
     // Listeners
 
-    fn accept(&mut self, index: usize) {
-        for _ in 0..MOST_ACCEPTS {
+    fn accept(&mut self, index: usize, most: usize) {
+        for _ in 0..most {
             let Some(listener) = self.listeners.get(index) else { return };
             let secure = listener.secure;
             match accept(&listener.socket) {
@@ -269,6 +277,15 @@ impl<'c, A: Application> Worker<'c, A> {
                     _ => return,
                 },
             }
+        }
+    }
+
+    /// Leaves the listeners. A connection that came meanwhile may have woken this worker alone (EPOLLEXCLUSIVE) and would wait
+    /// for ever if it did not take it now.
+    fn take_what_waits(&mut self) {
+        self.forget_listeners();
+        for index in 0..self.listeners.len() {
+            self.accept(index, self.config.backlog);
         }
     }
 
@@ -291,64 +308,70 @@ impl<'c, A: Application> Worker<'c, A> {
             }
         }
         let Some(transport) = self.core.transport(socket, secure) else { return };
-        let mut connection = Box::new(Connection::new(transport, peer, listener));
-        let next = if refused { self.core.refuse(&mut connection) } else { Next::Wait };
-        let entry = self.connections.vacant_entry();
-        let token = entry.key();
-        let fd = connection.transport.fd();
-        connection.interest = libc::EPOLLIN as u32;
-        self.watch_new(fd, token);
-        self.connections.insert(Entry::Here(connection));
+        let connection = Box::new(Connection::new(transport, peer, listener));
+        let token = self.connections.insert(Entry::Here(connection));
         slot.connections_open.set(self.connections.len() as u64);
-        self.then(token, next);
-    }
-
-    fn watch_new(&self, fd: RawFd, token: usize) {
-        self.watch(libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN as u32, token as u64);
+        if refused {
+            let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return };
+            let next = self.core.refuse(connection);
+            self.then(token, next);
+        } else {
+            // The listener waited for the first bytes (`defer_accept`): they are there.
+            self.advance(token, false);
+        }
     }
 
     // Connections
 
-    fn connection_event(&mut self, token: usize) {
-        match self.connections.get_mut(token) {
-            Some(Entry::Here(_)) => {}
-            Some(Entry::Away { fd, watched }) => {
-                // It has something to say and nobody to listen: left alone until it is back.
-                *watched = false;
-                let fd = *fd;
-                self.watch(libc::EPOLL_CTL_DEL, fd, 0, 0);
-                return;
-            }
-            None => return, // closed by an event before this one
+    fn connection_event(&mut self, token: usize, events: u32) {
+        // One that is away is watched anew when it is back, and one that was closed by an event before this one is no more.
+        if let Some(Entry::Here(_)) = self.connections.get(token) {
+            self.advance(token, events & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0);
         }
-        let next = catch_unwind(AssertUnwindSafe(|| self.progress(token)));
+    }
+
+    fn advance(&mut self, token: usize, ended: bool) {
+        let next = catch_unwind(AssertUnwindSafe(|| self.progress(token, ended)));
         // A panic has been reported by the panic hook; this connection alone suffers from it.
         self.then(token, next.unwrap_or(Next::Close));
     }
 
-    fn progress(&mut self, token: usize) -> Next<A::Response> {
+    /// `ended`: the client has ended its side, which is not reported again.
+    fn progress(&mut self, token: usize, ended: bool) -> Next<A::Response> {
         let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return Next::Wait };
         if connection.state == State::Sending {
             return self.core.go_on_sending(connection);
         }
-        loop {
+        if !connection.outbox.is_empty() || connection.transport.holds_output() {
+            match connection.outbox.send(&mut connection.transport) {
+                Err(error) if !is_passing(&error) => return Next::Close,
+                _ => {}
+            }
+        }
+        for _ in 0..MOST_RECEIVES {
             let received = match connection.transport.receive(&mut self.input) {
                 Ok(0) => return Next::Close,
                 Ok(received) => received,
                 Err(error) if is_passing(&error) => return Next::Wait,
                 Err(_) => return Next::Close,
             };
+            self.core.slot.bytes_in.add(received as u64);
             if connection.state == State::Lingering {
-                return Next::Wait;
+                continue;
             }
             connection.received += received as u64;
-            self.core.slot.bytes_in.add(received as u64);
             match self.core.feed(connection, &self.input[..received]) {
-                // What TLS holds the kernel will not tell of.
-                Next::Wait if connection.state != State::Sending && connection.transport.holds_input() => {}
+                Next::Wait if connection.state == State::Sending => return Next::Wait,
+                // The kernel has no more, and will tell of what comes.
+                Next::Wait if received < self.input.len() && !ended && connection.transport.is_plain() => {
+                    return Next::Wait;
+                }
+                Next::Wait => {}
                 next => return next,
             }
         }
+        connection.interest = 0; // there may be more: watched anew, this is reported again
+        Next::Wait
     }
 
     /// Whatever an event leads to.
@@ -364,14 +387,14 @@ impl<'c, A: Application> Worker<'c, A> {
             Next::Close => return self.close(token),
             Next::Dispatch(work) => return self.dispatch(token, work),
         }
+        connection.set_deadline(token, &mut self.wheel, self.core.now_ns, &self.config.deadlines, self.pause);
         let wanted = connection.wanted_interest();
         if wanted != connection.interest {
+            let operation = if connection.is_watched { libc::EPOLL_CTL_MOD } else { libc::EPOLL_CTL_ADD };
             connection.interest = wanted;
+            connection.is_watched = true;
             let fd = connection.transport.fd();
-            connection.set_deadline(token, &mut self.wheel, self.core.now_ns, &self.config.deadlines, self.pause);
-            self.watch(libc::EPOLL_CTL_MOD, fd, wanted, token as u64);
-        } else {
-            connection.set_deadline(token, &mut self.wheel, self.core.now_ns, &self.config.deadlines, self.pause);
+            self.watch(operation, fd, wanted, token as u64);
         }
     }
 
@@ -406,9 +429,10 @@ impl<'c, A: Application> Worker<'c, A> {
     fn dispatch(&mut self, token: usize, work: Work<A::Response>) {
         let Caller::Pool(pool) = &mut self.core.caller else { return };
         let Some(entry) = self.connections.get_mut(token) else { return };
-        let Entry::Here(connection) = entry else { return };
-        let away = Entry::Away { fd: connection.transport.fd(), watched: true };
-        let Entry::Here(mut connection) = std::mem::replace(entry, away) else { return };
+        if !matches!(entry, Entry::Here(_)) {
+            return;
+        }
+        let Entry::Here(mut connection) = std::mem::replace(entry, Entry::Away) else { return };
         connection.timer.stop();
         pool.push(token, connection, work);
     }
@@ -417,22 +441,16 @@ impl<'c, A: Application> Worker<'c, A> {
         let Caller::Pool(pool) = &mut self.core.caller else { return };
         for Finished { token, connection, outcome } in pool.take_finished() {
             let Some(entry) = self.connections.get_mut(token) else { continue };
-            let Entry::Away { fd, watched } = *entry else { continue };
             *entry = Entry::Here(connection);
-            if !watched {
-                self.watch_new(fd, token);
-            }
-            let Entry::Here(connection) = entry_of(&mut self.connections, token) else { continue };
-            if !watched {
-                connection.interest = libc::EPOLLIN as u32;
-            }
+            let Entry::Here(connection) = entry else { continue };
+            connection.interest = 0; // what came meanwhile is reported once it is watched anew
             let next = match outcome {
                 Some(outcome) => catch_unwind(AssertUnwindSafe(|| self.core.finished(connection, outcome))),
                 None => Ok(Next::Close), // the thread panicked, or the response of a lost connection is dropped
             };
             let next = match next.unwrap_or(Next::Close) {
                 Next::Wait if connection.state == State::Reading && connection.transport.holds_input() => {
-                    catch_unwind(AssertUnwindSafe(|| self.progress(token))).unwrap_or(Next::Close)
+                    catch_unwind(AssertUnwindSafe(|| self.progress(token, false))).unwrap_or(Next::Close)
                 }
                 next => next,
             };
@@ -466,6 +484,7 @@ impl<'c, A: Application> Worker<'c, A> {
     fn end(&mut self, pause: Duration) {
         if self.ending.is_none() {
             self.ending = Some(self.core.now_ns);
+            self.take_what_waits();
             self.listeners.clear(); // closes them
             self.accept_again_ns = None;
             self.core.ending = true;
@@ -487,8 +506,20 @@ impl<'c, A: Application> Worker<'c, A> {
     }
 }
 
-fn entry_of<R>(connections: &mut Slab<Entry<R>>, token: usize) -> &mut Entry<R> {
-    &mut connections[token]
+/// The kernel wakes the worker for a connection's first bytes rather than for the connection: one wake less, and no watch for
+/// one that has a single request. A connection that stays silent comes after a second. What cannot do so (UNIX sockets) does not.
+fn defer_accept(listener: &OwnedFd) {
+    let seconds: libc::c_int = 1;
+    // SAFETY: the option's value is an int.
+    unsafe {
+        libc::setsockopt(
+            listener.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_DEFER_ACCEPT,
+            (&raw const seconds).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
 }
 
 fn accept(listener: &OwnedFd) -> io::Result<(OwnedFd, Peer)> {
