@@ -36,6 +36,8 @@ pub struct Connection<R> {
     pub state: State,
     /// What `epoll` was last told to watch for.
     pub interest: u32,
+    /// Whether `epoll` knows the socket.
+    pub is_watched: bool,
     pub facts: Facts,
     /// Once the outbox is empty: rather `Lingering` than closing at once.
     pub linger: bool,
@@ -92,6 +94,7 @@ impl<R> Connection<R> {
             listener,
             state: State::Reading,
             interest: 0,
+            is_watched: false,
             facts: Facts::default(),
             linger: false,
             partial: Vec::new(),
@@ -105,10 +108,12 @@ impl<R> Connection<R> {
 
     /// What to watch the socket for.
     pub fn wanted_interest(&self) -> u32 {
-        let output = if self.transport.holds_output() { libc::EPOLLOUT } else { 0 };
+        let reading = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
+        let owes = !self.outbox.is_empty() || self.transport.holds_output();
         (match self.state {
-            State::Reading | State::Receiving | State::Lingering => libc::EPOLLIN | output,
             State::Sending => libc::EPOLLOUT,
+            _ if owes => reading | libc::EPOLLOUT,
+            _ => reading,
         }) as u32
     }
 

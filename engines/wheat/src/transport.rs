@@ -33,8 +33,9 @@ impl Transport {
         }
     }
 
-    pub fn is_secure(&self) -> bool {
-        !matches!(self, Self::Plain(_))
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain(_))
     }
 
     /// 0: the client has ended its side.
