@@ -152,7 +152,8 @@ def test_no_byte_beyond_the_declared_length(client):
 
 def test_too_few_bytes_end_the_connection(client):
     answer = client.ask("/too-short")
-    assert answer.cut and answer.body == b"hello"
+    assert answer.cut
+    assert answer.body == b"hello"
     assert client.is_closed()
 
 
@@ -264,7 +265,8 @@ def test_environ(server, client):
         False,
     )
     assert env["wsgi.input_terminated"] is True
-    assert "CONTENT_LENGTH" not in env and "CONTENT_TYPE" not in env
+    assert "CONTENT_LENGTH" not in env
+    assert "CONTENT_TYPE" not in env
 
 
 def path_info(client, target: str) -> str:
@@ -295,7 +297,8 @@ def test_the_authority_of_the_target_is_the_host(client):
 
 def test_nobody_fakes_the_environ(client):
     client.send(
-        b"POST /env HTTP/1.1\r\nHost: h\r\nProxy: evil\r\nX_Forwarded_For: evil\r\nContent_Length: 3\r\nContent_Type: e\r\n"
+        b"POST /env HTTP/1.1\r\nHost: h\r\nProxy: evil\r\nX_Forwarded_For: evil\r\n"
+        b"Content_Length: 3\r\nContent_Type: e\r\n"
         b"wsgi.url_scheme: https\r\nRemote-Addr: 1.2.3.4\r\nContent-Type: a\r\nContent-Length: 0\r\n\r\n"
     )
     env = json.loads(client.answer().body)

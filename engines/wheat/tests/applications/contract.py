@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One WSGI application a path, each for one clause of PEP 3333. What they see they write to `seen`, which `/seen` tells."""
+"""One WSGI application a path, each for one clause of PEP 3333. What they see they write to `seen`: `/seen` tells."""
 
 import gzip
 import io
 import json
-import os
 import sys
 import tempfile
 import threading
 import time
 from contextvars import ContextVar
+from pathlib import Path
 from wsgiref.validate import validator
 
 TEXT = [("Content-Type", "text/plain")]
@@ -74,7 +74,7 @@ def lockstep(environ, start_response):
     def pieces():
         for number in range(3):
             yield b"piece %d" % number
-            while not os.path.exists(f"{folder}/{number}"):
+            while not Path(folder, str(number)).exists():
                 time.sleep(0.001)
 
     return pieces()
@@ -203,7 +203,7 @@ def replaced(environ, start_response):
     """An error page in place of what was begun, which is allowed until something is sent."""
     try:
         start_response("200 OK", [*TEXT, ("X-First", "1")])
-        raise ValueError("oops")
+        raise ValueError("oops")  # noqa: TRY301
     except ValueError:
         start_response("503 Oops", [("Content-Type", "text/html")], sys.exc_info())
         return [b"sorry"]
@@ -213,7 +213,7 @@ def replaced_too_late(environ, start_response):
     start_response("200 OK", TEXT)
     yield b"good"
     try:
-        raise ValueError("too late")
+        raise ValueError("too late")  # noqa: TRY301
     except ValueError:
         start_response("500 Oops", TEXT, sys.exc_info())
     yield b"never"
@@ -383,7 +383,7 @@ def wrapped(environ, start_response):
         packed = io.BytesIO(gzip.compress(content))
         file = gzip.GzipFile(fileobj=packed)
     else:
-        file = tempfile.TemporaryFile(buffering=0 if wanted == "raw" else -1)
+        file = tempfile.TemporaryFile(buffering=0 if wanted == "raw" else -1)  # noqa: SIM115
         file.write(content)
         file.seek(0 if wanted != "offset" else 1000)
     if wanted == "offset":
