@@ -318,7 +318,7 @@ impl Memory {
             let before = head.sequence.load(Ordering::Acquire);
             let snapshot = self.read(head);
             fence(Ordering::Acquire);
-            if before % 2 == 0 && head.sequence.load(Ordering::Relaxed) == before {
+            if before.is_multiple_of(2) && head.sequence.load(Ordering::Relaxed) == before {
                 return snapshot;
             }
             std::hint::spin_loop();

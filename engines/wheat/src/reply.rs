@@ -206,14 +206,8 @@ impl Out<'_> {
 
     /// Waits until the client has taken everything; it must take something in each `patience`.
     pub fn flush_waiting(&mut self, patience: Duration) -> io::Result<()> {
-        let mut until = Instant::now() + patience;
-        let mut progress = self.outbox.progress;
         while self.flush()? == Flow::Blocked {
-            if self.outbox.progress != progress {
-                progress = self.outbox.progress;
-                until = Instant::now() + patience;
-            }
-            wait_for(self.transport, libc::POLLOUT, until)?;
+            wait_for(self.transport, libc::POLLOUT, Instant::now() + patience)?;
         }
         Ok(())
     }
@@ -290,7 +284,7 @@ pub fn flush(buffer: &mut Vec<u8>, outbox: &mut Outbox, transport: &mut Transpor
             Err(error) => return Err(error),
         }
     }
-    if sent == buffer.len() && outbox.is_empty() {
+    if sent == buffer.len() && outbox.is_empty() && !transport.holds_output() {
         buffer.clear();
     } else {
         outbox.push(Piece::Owned { bytes: buffer.clone(), from: sent });
@@ -311,6 +305,8 @@ fn wait_for(transport: &Transport, events: i16, until: Instant) -> io::Result<()
     let mut poll = libc::pollfd { fd: transport.fd(), events, revents: 0 };
     let milliseconds = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
     // SAFETY: one pollfd, as said.
-    unsafe { libc::poll(&raw mut poll, 1, milliseconds) };
-    Ok(())
+    match unsafe { libc::poll(&raw mut poll, 1, milliseconds) } {
+        0 => Err(ErrorKind::TimedOut.into()),
+        _ => Ok(()), // or interrupted, which is as good a reason to look again
+    }
 }

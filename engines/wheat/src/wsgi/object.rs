@@ -192,7 +192,7 @@ pub unsafe fn latin1_of<'a>(object: *mut PyObject) -> Option<&'a [u8]> {
 }
 
 /// Raises `kind` with this text.
-pub fn raise(kind: *mut PyObject, text: &str) -> Raised {
+pub(super) fn raise(kind: *mut PyObject, text: &str) -> Raised {
     if let Ok(text) = text_of(text) {
         // SAFETY: an exception type and a str.
         unsafe { PyErr_SetObject(kind, text.as_ptr()) };

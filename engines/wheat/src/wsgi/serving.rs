@@ -61,6 +61,8 @@ fn run() -> std::result::Result<i32, Failure> {
     match Config::parse(arguments()?.into_iter().skip(1))? {
         Command::Serve(config) => work(&config),
         Command::Check(config) => {
+            #[cfg(feature = "tls")]
+            config.tls.as_ref().map(crate::tls::server_config).transpose().map_err(Sentence::config)?;
             change_directory(&config)?;
             import(&config)?;
             Ok(0)
@@ -230,6 +232,8 @@ static mut MODULE: PyModuleDef = PyModuleDef {
     m_free: None,
 };
 
+/// # Safety
+/// Called by Python's import, attached.
 #[allow(non_snake_case)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PyInit__wheat() -> *mut PyObject {

@@ -12,7 +12,7 @@ use super::object::{Object, Result};
 pub struct Once(AtomicPtr<PyTypeObject>);
 
 impl Once {
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self(AtomicPtr::new(null_mut()))
     }
 

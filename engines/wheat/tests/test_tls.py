@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS, for the application and for files."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+from running import run, serving, tool
+from talking import Client
+
+APPLICATIONS = Path(__file__).parent / "applications"
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """A certificate for localhost that nobody signed but itself, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        [
+            tool("openssl"),
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+        ]
+        + [
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "cert.pem",
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    (folder / "large").write_bytes(bytes(range(256)) * 8192)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["inline", "threads"])
+def server(request, pair):
+    way = ["--threads", "2"] if request.param == "threads" else []
+    files = ["--tls-certificate", pair / "cert.pem", "--tls-key", pair / "key.pem", "--static", f"/files={pair}"]
+    with serving("contract:application", *way, *files, folder=APPLICATIONS) as running:
+        yield running
+
+
+@pytest.fixture
+def wrap(pair):
+    context = ssl.create_default_context(cafile=pair / "cert.pem")
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    return lambda plain: context.wrap_socket(plain, server_hostname="localhost")
+
+
+def test_application_and_files(server, pair, wrap):
+    with Client(server, wrap) as client:
+        assert client.socket.selected_alpn_protocol() == "http/1.1"
+        assert client.ask("/hello").body == b"hello"
+        assert client.ask("/generator").body == b"0\n1\n2\n"
+        assert client.ask("/files/large").body == (pair / "large").read_bytes()
+        assert b'"wsgi.url_scheme": "https"' in client.ask("/env").body
+
+
+def test_large_bodies_both_ways(server, wrap):
+    body = bytes(range(256)) * 8192
+    with Client(server, wrap) as client:
+        assert client.ask("/reads?read", body).body == body
+        assert len(client.ask("/big?16777216").body) == 16 << 20
+        assert client.ask("/wrapped?large").body == bytes(range(250)) * 12_000
+
+
+def test_who_does_not_speak_tls_is_no_harm(server, wrap):
+    with Client(server) as plain:
+        plain.send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert plain.file.read(2) != b"HT"
+    with Client(server, wrap) as client:
+        assert client.ask("/hello").body == b"hello"
+
+
+def test_a_certificate_without_its_key_is_refused(pair):
+    other = pair / "large"
+    done = run(
+        "contract:application",
+        "--tls-certificate",
+        pair / "cert.pem",
+        "--tls-key",
+        other,
+        "--check",
+        folder=APPLICATIONS,
+    )
+    assert done.returncode != 0
+    assert "key" in done.stderr
