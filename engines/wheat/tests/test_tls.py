@@ -18,33 +18,10 @@ APPLICATIONS = Path(__file__).parent / "applications"
 def pair(tmp_path_factory):
     """A certificate for localhost that nobody signed but itself, and its key."""
     folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        [
-            tool("openssl"),
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-nodes",
-            "-days",
-            "2",
-        ]
-        + [
-            "-subj",
-            "/CN=localhost",
-            "-addext",
-            "subjectAltName=DNS:localhost",
-            "-keyout",
-            "key.pem",
-            "-out",
-            "cert.pem",
-        ],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
+    kind = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -keyout key.pem -out cert.pem"
+    name = "-subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    command = [tool("openssl"), "req", "-x509", *kind.split(), *name.split()]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
     (folder / "large").write_bytes(bytes(range(256)) * 8192)
     return folder
 
