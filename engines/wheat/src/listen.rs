@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Listening sockets. The master opens them once and keeps them: a connection that waits to be accepted outlives any worker.
 //! All workers share them (`EPOLLEXCLUSIVE` wakes one at a time), so no connection waits behind a busy worker while another
-//! has nothing to do, which is what a socket for each worker (SO_REUSEPORT) leads to: benchmarks/listeners.py.
+//! has nothing to do, which is what a socket for each worker (SO_REUSEPORT, `--reuse-port`) leads to. The price: keep-alive
+//! connections that come all at once may land on few workers.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
