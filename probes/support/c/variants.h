@@ -77,7 +77,7 @@ static inline const struct timed *timed_if_built(const struct probe_run *run, co
 static inline bool timed_lacks(const char *what, char *reason, size_t room)
 {
     static const char lacks[] = "|" TIMED_LACKS;
-    char key[32];
+    char key[64];
     snprintf(key, sizeof key, "|%s=", what);
     const char *found = strstr(lacks, key);
     if (found) {
