@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard fleet report`: which machines are unlike the others."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from steelyard.cli import _output as output
+from steelyard.cli._comparing import parse_margin
+from steelyard.cli._many import complain
+from steelyard.errors import SessionFileError
+from steelyard.judge.fleet import gather, judge_fleet
+from steelyard.keep import folder
+from steelyard.show import fleet_report
+
+
+def command(
+    *places: str,
+    margin: str = "2%",
+    every: Annotated[bool, Parameter(name="--all", negative="")] = False,
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Say which machines are unlike the others of their kind, in which cases, and by how much.
+
+    A machine is different when it is off by more than the margin and further than the other machines predict. In a
+    healthy fleet that is said of any machine in at most 5 % of reports (`steelyard prove`). Machines of different keys
+    are never held against each other.
+
+    Parameters
+    ----------
+    places
+        Folders of fleets, or of session files, or files; the sessions folder when left out.
+    margin
+        Being off by less than this does not matter.
+    every
+        List also the machines of which there is nothing to say.
+    json
+        Print one object a machine.
+    """
+    share = parse_margin(margin)
+    data, left_out = gather(folder.readable(folder.find(places), complain))
+    if not len(data.owner):
+        raise SessionFileError(f"no session here can be judged: {'; '.join(left_out[:3]) or 'the lines above say why'}")
+    found = judge_fleet(data, share, left_out=left_out)
+    if json:
+        output.print_json(fleet_report.as_json(found))
+    else:
+        fleet_report.show(found, output.console(), every=every)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which machines of a fleet are unlike the others: a line for each that is, and what could have been found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.judge.fleet import FleetFindings, GroupFindings, MachineFindings, Oddity
+from steelyard.show.comparison import percent
+from steelyard.show.plain import plain
+
+_STYLES = {"different": "bold red", "equivalent": "green", "undecided": "yellow"}
+_WHOLE = "all"
+
+
+def oddity(one: Oddity) -> str:
+    """One oddity as a person would say it."""
+    where = (
+        "as a whole" if one.what == _WHOLE else f"in {one.what}" + (f" ({one.cases} cases)" if one.cases > 1 else "")
+    )
+    if one.kind == "scatter":
+        most = f", most in {one.most} ({one.most_ratio:.2g})" if one.most and one.most_ratio is not None else ""
+        return f"its runs scatter {one.ratio:.2g} times as far {where}{most}"
+    interval = "" if one.low is None or one.high is None else f" {_interval(one.low, one.high)}"
+    most = f", most in {one.most} ({percent(one.most_ratio)})" if one.most and one.most_ratio is not None else ""
+    return f"{percent(one.ratio)}{interval} {where}{most}"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"[{percent(low).removesuffix(' %')}, {percent(high).removesuffix(' %')}]"
+
+
+def _about(machine: MachineFindings) -> str:
+    if machine.oddities:
+        return "; ".join(oddity(one) for one in machine.oddities)
+    if machine.suspicions:
+        return f"measure it again: {'; '.join(oddity(one) for one in machine.suspicions)}, but not in two sessions"
+    return f"furthest off in {machine.furthest}: {percent(machine.furthest_ratio)}" if machine.furthest else ""
+
+
+def show(found: FleetFindings, console: Console, *, every: bool) -> None:
+    """The groups of machines, one after the other. ``every``: also those of which there is nothing to say."""
+    for group in found.groups:
+        _show_group(group, console, every=every)
+    if len(found.groups) > 1:
+        console.print("machines of different keys are other hardware: they stand beside each other, unranked\n")
+    for line in found.left_out:
+        console.print(f"left out: {plain(line)}", markup=False, soft_wrap=True)
+    console.print(
+        f"{found.sessions} sessions; a machine is different when it is off by more than {100 * found.margin:g} % and "
+        "further than the others predict; a healthy fleet has one accused in at most 5 % of reports",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _show_group(group: GroupFindings, console: Console, *, every: bool) -> None:
+    counts = Counter(machine.verdict for machine in group.machines)
+    said = ", ".join(f"{counts[name]} {name}" for name in ("different", "equivalent", "undecided") if counts[name])
+    title = f"{len(group.machines)} machines of key {group.key}" + (f" ({group.about})" if group.about else "")
+    console.print(Text(plain(f"{title}: {said}"), style="bold"), soft_wrap=True)
+    lines = [one for one in group.machines if every or one.oddities or one.suspicions]
+    if lines:
+        grid = Table(box=None, pad_edge=False)
+        for name in ("machine", "sessions", "verdict", "beside the others"):
+            grid.add_column(name, justify="right" if name == "sessions" else "left")
+        for one in lines:
+            verdict = Text(one.verdict, style=_STYLES[one.verdict])
+            grid.add_row(Text(plain(one.name)), str(one.sessions), verdict, Text(plain(_about(one))))
+        console.print(grid)
+    console.print()
+    spreads = Table(box=None, pad_edge=False)
+    for name in ("family", "cases", "machines lie apart by", "found nine times in ten from"):
+        spreads.add_column(name, justify="left" if name == "family" else "right")
+    for family in group.families:
+        least = "–" if family.found_from is None else f"{100 * family.found_from:.1f} %"
+        spreads.add_row(Text(plain(family.family)), str(family.cases), f"{100 * family.spread:.1f} %", least)
+    console.print(spreads)
+    for caveat in group.caveats:
+        console.print(f"  caveat: {plain(caveat)}", style="yellow", markup=False, soft_wrap=True)
+    console.print()
+
+
+def as_json(found: FleetFindings) -> list[dict[str, Any]]:
+    """One object a machine, with its key."""
+    return [{"key": group.key, **msgspec.to_builtins(machine)} for group in found.groups for machine in group.machines]
