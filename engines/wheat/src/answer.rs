@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From bytes received to bytes owed: finds the requests in a connection's input and has each answered, in their order.
 
+use std::hash::{BuildHasher, RandomState};
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(feature = "tls")]
@@ -86,6 +87,8 @@ pub struct Core<'c, A: Application> {
     date: DateLine,
     buffer: Vec<u8>,
     log: Option<AccessLog>,
+    /// Less up to a tenth, so that workers that began together do not end together.
+    most_requests: Option<u64>,
 }
 
 impl<'c, A: Application> Core<'c, A> {
@@ -107,6 +110,7 @@ impl<'c, A: Application> Core<'c, A> {
             date: DateLine::default(),
             buffer: Vec::with_capacity(BUFFER_BYTES),
             log: AccessLog::open(config, slot)?,
+            most_requests: config.max_requests.map(|most| most - RandomState::new().hash_one(0) % (most / 10 + 1)),
         })
     }
 
@@ -120,6 +124,29 @@ impl<'c, A: Application> Core<'c, A> {
         if let Caller::Inline(_) = self.caller {
             self.slot.busy_since.set(now_ns);
         }
+    }
+
+    /// Before waiting for events.
+    pub fn rest(&mut self) {
+        if !matches!(self.caller, Caller::Pool(_)) {
+            self.slot.busy_since.set(0);
+        }
+    }
+
+    /// A thread got a call. With all of them in calls the worker takes on nothing new.
+    pub fn count_call(&mut self) {
+        let calls = self.slot.in_flight.get() + 1;
+        self.slot.in_flight.set(calls);
+        if calls >= self.config.threads as u64 && self.slot.busy_since.get() == 0 {
+            self.slot.busy_since.set(self.now_ns);
+        }
+    }
+
+    /// So many calls came to an end: even if all threads are in calls, they are no longer the same.
+    pub fn count_finished(&mut self, finished: u64) {
+        let calls = self.slot.in_flight.get().saturating_sub(finished);
+        self.slot.in_flight.set(calls);
+        self.slot.busy_since.set(if calls >= self.config.threads as u64 { self.now_ns } else { 0 });
     }
 
     /// False: the application wants the worker to end.
@@ -582,7 +609,7 @@ impl<'c, A: Application> Core<'c, A> {
     }
 
     pub fn is_worn_out(&self) -> bool {
-        self.config.max_requests.is_some_and(|most| self.slot.requests.get() >= most)
+        self.most_requests.is_some_and(|most| self.slot.requests.get() >= most)
     }
 
     pub fn reopen_log(&mut self) {

@@ -195,7 +195,7 @@ impl<'c, A: Application> Worker<'c, A> {
         resident::give_back_code();
         self.report(Report::Ready);
         loop {
-            self.core.slot.busy_since.set(0);
+            self.core.rest();
             let count = self.wait(&mut events);
             let now_ns = clock_ns(libc::CLOCK_MONOTONIC_COARSE);
             self.core.begin_turn(now_ns, clock_ns(libc::CLOCK_REALTIME_COARSE) / 1_000_000_000);
@@ -435,11 +435,14 @@ impl<'c, A: Application> Worker<'c, A> {
         let Entry::Here(mut connection) = std::mem::replace(entry, Entry::Away) else { return };
         connection.timer.stop();
         pool.push(token, connection, work);
+        self.core.count_call();
     }
 
     fn take_finished(&mut self) {
         let Caller::Pool(pool) = &mut self.core.caller else { return };
-        for Finished { token, connection, outcome } in pool.take_finished() {
+        let finished = pool.take_finished();
+        self.core.count_finished(finished.len() as u64);
+        for Finished { token, connection, outcome } in finished {
             let Some(entry) = self.connections.get_mut(token) else { continue };
             *entry = Entry::Here(connection);
             let Entry::Here(connection) = entry else { continue };
