@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""engines/coro builds alone and passes its own tests, under each sanitizer and for AArch64 as well."""
+"""engines/coro builds alone and passes its own tests, with clang, under each sanitizer and for AArch64 as well."""
 
 import json
 import os
@@ -20,7 +20,7 @@ PRESETS = [
 
 
 def test_there_are_presets():
-    assert {"release", "address", "undefined", "thread", "aarch64"} <= set(PRESETS)
+    assert {"release", "clang", "address", "undefined", "thread", "aarch64"} <= set(PRESETS)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -30,6 +30,8 @@ def test_it_passes_its_own_tests(preset):
         processes.missing(
             "AArch64: no cross compiler or emulator (Debian: apt-get install g++-aarch64-linux-gnu qemu-user)"
         )
+    if preset == "clang" and shutil.which("clang++") is None:
+        processes.missing("clang: not installed (Debian: apt-get install clang)")
     path = os.pathsep.join([*map(str, tools), os.environ["PATH"]])
     done = subprocess.run(
         [ENGINE / "check", preset],

@@ -127,14 +127,15 @@ inline block &block_at(point *place) noexcept
     return true;
 }
 
-// Back to where enter() was called. pre: runs on the block's stack.
-[[gnu::always_inline]] inline void leave(block &self)
+// Back to where enter() was called. Returns its argument, as exchange() does. pre: runs on the block's stack.
+[[gnu::always_inline]] inline block &leave(block &self)
 {
     self.watch.leaving();
     block &again = block_at(exchange(&self.place));
     again.watch.entered();
     if ((again.flags & block::abandon) != 0) [[unlikely]]
         throw_abandoned();
+    return again;
 }
 
 [[noreturn]] inline void begin(point *place) noexcept
@@ -228,7 +229,8 @@ class context
         // Returns when somebody resumes; throws detail::abandoned, which must not be held up, when the context goes.
         [[gnu::always_inline]] void suspend()
         {
-            detail::leave(*block_);
+            // The same pointer, but in a register: the next suspend() need not wait for the stack to have it again.
+            block_ = &detail::leave(*block_);
         }
 
       private:

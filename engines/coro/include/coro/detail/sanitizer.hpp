@@ -46,7 +46,8 @@ inline void open_memory([[maybe_unused]] void *memory, [[maybe_unused]] std::siz
 #endif
 }
 
-// The sanitizers' view of one context and its resumer.
+// The sanitizers' view of one context and its resumer. What surrounds a switch is inlined: ThreadSanitizer counts the
+// calls of each stack, and a function that switches it would begin on one and end on another.
 class stack_watch
 {
   public:
@@ -69,7 +70,7 @@ class stack_watch
     }
 
     // The resumer, before and after the switch.
-    void entering() noexcept
+    [[gnu::always_inline]] void entering() noexcept
     {
 #ifdef CORO_ASAN
         __sanitizer_start_switch_fiber(&outer_fake_, inner_base_, inner_size_);
@@ -80,7 +81,7 @@ class stack_watch
 #endif
     }
 
-    void left() noexcept
+    [[gnu::always_inline]] void left() noexcept
     {
 #ifdef CORO_ASAN
         __sanitizer_finish_switch_fiber(outer_fake_, nullptr, nullptr);
@@ -88,14 +89,14 @@ class stack_watch
     }
 
     // The context, on its own stack: at its first instruction, and around each suspension.
-    void entered_first() noexcept
+    [[gnu::always_inline]] void entered_first() noexcept
     {
 #ifdef CORO_ASAN
         __sanitizer_finish_switch_fiber(nullptr, &outer_base_, &outer_size_);
 #endif
     }
 
-    void leaving() noexcept
+    [[gnu::always_inline]] void leaving() noexcept
     {
 #ifdef CORO_ASAN
         __sanitizer_start_switch_fiber(&inner_fake_, outer_base_, outer_size_);
@@ -105,7 +106,7 @@ class stack_watch
 #endif
     }
 
-    void entered() noexcept
+    [[gnu::always_inline]] void entered() noexcept
     {
 #ifdef CORO_ASAN
         __sanitizer_finish_switch_fiber(inner_fake_, &outer_base_, &outer_size_);
@@ -113,7 +114,7 @@ class stack_watch
     }
 
     // As leaving, but for good: the fake stack goes away.
-    void leaving_last() noexcept
+    [[gnu::always_inline]] void leaving_last() noexcept
     {
 #ifdef CORO_ASAN
         __sanitizer_start_switch_fiber(nullptr, outer_base_, outer_size_);
