@@ -9,7 +9,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.judge import error_rates, proving
+from steelyard.errors import UsageError
+from steelyard.judge import error_rates, proving, proving_fleets
 from steelyard.show import proof
 
 
@@ -19,6 +20,7 @@ def command(
     quick: Annotated[bool, Parameter(negative="")] = False,
     markdown: Path | None = None,
     data: Path | None = None,
+    fleets: int | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Measure, on seeded synthetic noise, the error rates of our rules beside the rules that other tools ship.
@@ -33,9 +35,18 @@ def command(
         Write the page of the documentation here.
     data
         Write the table here as `steelyard report` ships it.
+    fleets
+        Measure instead how often `steelyard fleet report` is wrong, on so many simulated fleets of each kind.
     json
         Print one object a row.
     """
+    if fleets is not None:
+        if quick or data is not None:
+            raise UsageError("--fleets has a number of its own and no --data: leave --quick and --data away")
+        if fleets < 1:
+            raise UsageError("--fleets must be at least 1")
+        _prove_fleets(seed, fleets, markdown, json=json)
+        return
     table = proving.prove_quickly(seed) if quick else proving.prove(seed)
     if markdown is not None:
         markdown.write_text(proof.markdown(table))
@@ -45,3 +56,13 @@ def command(
         output.print_json(proof.as_json(table))
     else:
         proof.show(table, output.console())
+
+
+def _prove_fleets(seed: int, fleets: int, markdown: Path | None, *, json: bool) -> None:
+    rows = proving_fleets.prove_fleets(seed, fleets)
+    if markdown is not None:
+        markdown.write_text(proof.fleets_markdown(rows, seed, fleets))
+    if json:
+        output.print_json(proof.fleets_as_json(rows))
+    else:
+        proof.show_fleets(rows, output.console())

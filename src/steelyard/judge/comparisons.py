@@ -2,7 +2,7 @@
 """Comparisons of many cases, judged together: verdicts of three with the family-wise error held by Holm.
 
 Within a session cases are compared by blocks; sessions by their samples, with the sentinel as covariate; files of other
-tools by whatever they kept of their processes.
+tools by whatever they kept of their processes; a fleet under two kernels or settings by its machines.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from steelyard.judge.controls import controls, void_reason
+from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine, levels
 from steelyard.judge.imported import as_file, with_only
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, run_number
 from steelyard.judge.stats import stopping
@@ -32,7 +33,7 @@ from steelyard.records import Better, CasePattern, ForeignFile, Metric, Record, 
 #: virtual machines. A file without processes cannot show it, so it is allowed for.
 _BETWEEN_PROCESSES = 0.03
 
-Kind = Literal["blocks", "sessions", "files"]
+Kind = Literal["blocks", "sessions", "files", "machines"]
 
 
 class Compared(Record, frozen=True, kw_only=True):
@@ -304,6 +305,83 @@ def _unpaired(name: str, a: CaseRuns, b: CaseRuns, sentinels: Sequence[FloatArra
         b=second,
         at=lambda confidence: compare_unpaired(first, second, *sentinels, margin=margin, confidence=confidence),
     )
+
+
+# --- over machines ----------------------------------------------------------------------------------------------------
+
+
+def compare_machines(
+    a: FleetData, b: FleetData, labels: tuple[str, str], *, margin: float, alpha: float = 1 - CONFIDENCE
+) -> tuple[Comparisons, ...]:
+    """Two kernels or settings on the same machines: paired within each machine, one comparison for each machine key.
+
+    The machine is the block: what it costs under a is held against what it costs under b on the same machine, so that
+    machines may differ as they like; how far their ratios lie apart is the uncertainty. Six machines give the first
+    interval.
+    """
+    both = [machine for machine in a.machines if machine in b.machines]
+    alone = [
+        f"{machine.name}: only in {label}"
+        for side, label in ((a, labels[0]), (b, labels[1]))
+        for machine in side.machines
+        if machine not in both
+    ]
+    keys = list(dict.fromkeys(machine.key for machine in both))
+    found = []
+    for key in keys:
+        machines = [machine for machine in both if machine.key == key]
+        pairs = [pair for case in a.cases if (pair := _over_machines(case, machines, a, b, margin))]
+        # One family over all keys: the promise is of the whole page.
+        found.append((key, machines, pairs))
+    judged = iter(_compared([pair for _, _, pairs in found for pair in pairs], alpha, may_go_on=False))
+    return tuple(
+        Comparisons(
+            kind="machines",
+            a=labels[0],
+            b=labels[1],
+            margin=margin,
+            confidence=1 - alpha,
+            cases=tuple(next(judged) for _ in pairs),
+            left_out=tuple(alone) if number == 0 else (),
+            caveats=(
+                f"{len(machines)} machines of key {key}" + (f" ({machines[0].about})" if machines[0].about else ""),
+                "whatever else changed on all machines between the two counts as a difference",
+            ),
+        )
+        for number, (key, machines, pairs) in enumerate(found)
+    )
+
+
+def _over_machines(
+    case: FleetCase, machines: Sequence[FleetMachine], a: FleetData, b: FleetData, margin: float
+) -> _Pair | None:
+    """A case on machines that have it on both sides; None where there is none."""
+    if case not in b.cases:
+        return None
+    first, second = (_level(side, case, machines) for side in (a, b))
+    there = np.isfinite(first) & np.isfinite(second)
+    if not there.any():
+        return None
+    costs_a, costs_b = np.exp(first[there]), np.exp(second[there])
+    return _Pair(
+        case=case.name,
+        metric=case.metric,
+        unit=case.unit,
+        better=case.better,
+        a=costs_a,
+        b=costs_b,
+        at=partial(compare_paired, costs_a, costs_b, margin),
+    )
+
+
+def _level(side: FleetData, case: FleetCase, machines: Sequence[FleetMachine]) -> FloatArray:
+    """The logarithm of what stands for each machine: the median of its sessions' medians."""
+    place = side.cases.index(case)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(side.numbers[:, [place]] > 0, np.log(side.numbers[:, [place]]), np.nan)
+    by_machine = levels(logs, side.owner, len(side.machines))[:, 0]
+    found: FloatArray = by_machine[[side.machines.index(machine) for machine in machines]]
+    return found
 
 
 # --- files of other tools ---------------------------------------------------------------------------------------------

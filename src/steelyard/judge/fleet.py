@@ -64,6 +64,7 @@ class FleetCase:
     name: str
     unit: str
     better: Better
+    metric: str = ""
 
     @property
     def family(self) -> str:
@@ -178,7 +179,7 @@ def gather(sessions: Iterable[Session]) -> tuple[FleetData, tuple[str, ...]]:
         for label, runs in by_name.items():
             if not runs.planned.control:
                 metric = runs.descriptor.metrics[0]
-                case = FleetCase(name=label, unit=metric.unit, better=metric.better)
+                case = FleetCase(name=label, unit=metric.unit, better=metric.better, metric=metric.name)
                 found[cases.setdefault(case, len(cases))] = runs.sample(metric)
         samples.append(found)
     blocks = max((len(sample) for found in samples for sample in found.values()), default=0)

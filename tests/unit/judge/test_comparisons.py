@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 
-from steelyard.judge.comparisons import alpha_at, compare_files
+from steelyard.judge.comparisons import alpha_at, compare_files, compare_machines
+from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine
 from steelyard.judge.stats.signed_rank import exact_level
 from steelyard.records import ForeignFile, ForeignSample
 
@@ -64,3 +65,45 @@ def test_looks_spend_the_error_rate_and_no_more():
     assert spent[0] < spent[1] < spent[2]
     really = [exact_level(look, 1 - alpha) for look, alpha in zip(looks, spent, strict=True)]
     assert 0.03 < sum(really) <= 0.04 + 1e-12
+
+
+# --- over machines ----------------------------------------------------------------------------------------------------
+
+
+def a_fleet_of(machines: int, ratio: float = 1.0, *, keys=("k",), seed=1, better="lower") -> FleetData:
+    """Machines that differ by a third from each other, each measured in two sessions, all so many times as costly."""
+    rng = np.random.default_rng(seed)
+    own = np.random.default_rng(99).normal(0, 0.3, (machines, 2, 1))
+    owner = np.repeat(np.arange(machines), 2)
+    logs = own[owner] + np.log(ratio) + rng.normal(0, 0.01, (len(owner), 2, 10)) - 14
+    return FleetData(
+        tuple(FleetMachine(name=f"n{k}", key=keys[k % len(keys)]) for k in range(machines)),
+        tuple(FleetCase(name=f"a/{name}@same", unit="s", better=better, metric="operation") for name in "xy"),
+        owner,
+        np.exp(logs),
+    )
+
+
+def test_a_kernel_is_compared_within_each_machine_however_much_machines_differ():
+    [found] = compare_machines(a_fleet_of(12), a_fleet_of(12, 1.05, seed=2), ("old", "new"), margin=0.02)
+    assert (found.kind, found.a, found.b) == ("machines", "old", "new")
+    for case in found.cases:
+        assert (case.verdict, case.worse, case.n) == ("different", True, 12)
+        assert case.low < 1.05 < case.high
+        assert case.high - case.low < 0.02
+
+
+def test_the_same_kernel_twice_is_equivalent_and_few_machines_say_nothing():
+    [same] = compare_machines(a_fleet_of(12), a_fleet_of(12, seed=2), ("a", "b"), margin=0.02)
+    assert {case.verdict for case in same.cases} == {"equivalent"}
+    [few] = compare_machines(a_fleet_of(4), a_fleet_of(4, 1.05, seed=2), ("a", "b"), margin=0.02)
+    assert {case.verdict for case in few.cases} == {"undecided"}
+
+
+def test_kinds_of_machines_are_apart_and_those_of_one_side_only_are_named():
+    a, b = a_fleet_of(20, keys=("x", "y")), a_fleet_of(18, 1.05, keys=("x", "y"), seed=2)
+    first, second = compare_machines(a, b, ("old", "new"), margin=0.02)
+    assert {case.n for case in (*first.cases, *second.cases)} == {9}
+    assert first.left_out == ("n18: only in old", "n19: only in old")
+    assert "9 machines of key x" in first.caveats[0]
+    assert compare_machines(a, a_fleet_of(20, keys=("z",)), ("old", "new"), margin=0.02) == ()

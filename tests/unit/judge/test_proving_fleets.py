@@ -26,6 +26,6 @@ def test_no_fleets_prove_nothing():
 
 def test_the_same_seed_gives_the_same_rows(monkeypatch):
     monkeypatch.setattr(proving_fleets, "MACHINES", 8)
-    rows = [prove_fleets(3, fleets=1, fleets_of_others=1) for _ in range(2)]
+    rows = [prove_fleets(3, fleets=1) for _ in range(2)]
     assert repr(rows[0]) == repr(rows[1])
     assert len(rows[0]) == len(KINDS) + len(proving_fleets.OTHER_RULES)

@@ -5,12 +5,13 @@ import io
 from rich.console import Console
 
 from steelyard.judge.proving import FamilyRow, ProofRow, ProofTable, SequentialRow
+from steelyard.judge.proving_fleets import FleetRow
 from steelyard.show import proof
 
 
 def a_row(kind: type, **more):
     """A row whose every share is a quarter."""
-    words = {"rule": "ours", "noise": "iid"}
+    words = {"rule": "ours", "noise": "iid"} if kind is not FleetRow else {"rule": "ours"}
     fields = {field.name: 0.25 for field in dataclasses.fields(kind)}
     return kind(**{**fields, **words, **more})
 
@@ -43,3 +44,15 @@ def test_for_programs_there_is_one_object_a_row_without_nan():
     assert [row["kind"] for row in rows] == ["comparison", "family", "sequential"]
     assert rows[0]["coverage"] is None
     assert rows[0]["power"] == 0.25
+
+
+def test_fleets_are_a_table_of_their_own():
+    rows = (a_row(FleetRow, fleet="quiet", fleets=200, planted=50, scatter_power=float("nan")),)
+    out = io.StringIO()
+    proof.show_fleets(rows, Console(file=out, width=200, highlight=False))
+    assert "25.0 %" in out.getvalue()
+    assert "200 machines" in out.getvalue()
+    page = proof.fleets_markdown(rows, seed=5, fleets=200)
+    assert "steelyard prove --fleets 200 --seed 5" in page
+    assert "| ours | quiet | 200 | 25.0 % | 25.0 % | 50 | 25.0 % | 25.0 % | – |" in page
+    assert proof.fleets_as_json(rows)[0]["scatter_power"] is None
