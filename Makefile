@@ -21,6 +21,12 @@ $(VENV)/.built: pyproject.toml $(NATIVE)
 	$(BIN)/pip install --quiet --no-build-isolation --editable .
 	@$(BIN)/pip install --quiet --no-build-isolation --editable '.[mechanisms]' || echo "make: greenlet or uvloop cannot \
 	be installed for this Python; their probes are skipped"
+	@# One by one where they can't be had together: some are built from source, with libraries that may be missing.
+	@servers=$$($(BIN)/python -c "import tomllib; \
+	print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['servers'])"); \
+	$(BIN)/pip install --quiet $$servers 2>/dev/null || for server in $$servers; do \
+		$(BIN)/pip install --quiet "$$server" 2>/dev/null || \
+		echo "make: $$server cannot be installed for this Python; what needs it is skipped"; done
 	@touch $@
 
 # The server wheat has its own wheel, built where cargo is. What fails there is one line, and all else goes on.

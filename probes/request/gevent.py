@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gevent - its WSGI server: a greenlet a connection over libev, in Python; what the study of 2011 compared with.
+"""gevent - its WSGI server: a greenlet a connection over libev, in Python; what the study of 2013 compared with.
 
 Known answer: the body of each application.
 Limits: one process, one thread. It writes head and body apart and leaves Nagle on, so that an answer on a kept

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""nginx - the server that the study of 2011 wants to equal on static files; with its open-file cache.
+"""nginx - the server that the study of 2013 wants to equal on static files; with its open-file cache.
 
 Known answer: the body.  Limits: no applications; hello is a line of its configuration.
 Source: the documentation of nginx.

@@ -47,7 +47,8 @@ class Parameter(Record, frozen=True, kw_only=True):
     """What may be varied: an integer within limits or a choice of words, and the default sweep.
 
     ``brief``: those of the sweep that a first session of a few minutes takes; all of it when empty. ``built``: it says
-    how the timed part was compiled, and not what is done.
+    how the timed part was compiled, and not what is done. ``curves``: metrics that are drawn over it beside the main
+    one.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Parameter(Record, frozen=True, kw_only=True):
     minimum: int | None = None
     maximum: int | None = None
     built: bool = False
+    curves: tuple[str, ...] = ()
 
 
 class Descriptor(Record, frozen=True, kw_only=True):

@@ -54,6 +54,7 @@ class Integer(NamedTuple):
     minimum: int
     maximum: int
     brief: Tuple[int, ...] = ()
+    curves: Tuple[str, ...] = ()  #: metrics that are drawn over it beside the main one
 
     def read(self, text: str) -> int:
         """The value that a text stands for; ends the probe when it is out of limits."""
@@ -69,7 +70,8 @@ class Integer(NamedTuple):
         """The entry of the descriptor."""
         kind = {"name": self.name, "type": "integer", "doc": self.doc, "unit": self.unit}
         limits = {"minimum": self.minimum, "maximum": self.maximum, "sweep": self.sweep}
-        return {**kind, **limits, **({"brief": self.brief} if self.brief else {})}
+        more = {name: words for name, words in (("brief", self.brief), ("curves", self.curves)) if words}
+        return {**kind, **limits, **more}
 
 
 class Choice(NamedTuple):

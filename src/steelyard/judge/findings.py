@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from steelyard.judge import published, tables
 from steelyard.judge.controls import Control, controls, void_reason
+from steelyard.judge.knees import Knee, RatePoint, knees
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, runs_of
 from steelyard.judge.stats.modes import LEAST_RATIO, find_modes
 from steelyard.judge.stats.summary import subtract_overhead, summarise
-from steelyard.records import Better, Disturbance, Loops, Metric, Record, Scalar, Session, Skip, Value
+from steelyard.records import Better, Disturbance, Loops, Metric, Parameter, Record, Scalar, Session, Skip, Value
 
 _CURVE_POINTS = 3
 #: Switches per operation, below which a way to switch did not do so.
@@ -168,6 +170,7 @@ class Findings(Record, frozen=True, kw_only=True):
     disturbed_runs: int
     tables: tuple[tables.StudyTable, ...] = ()
     prices: tuple[PriceList, ...] = ()
+    knees: tuple[Knee, ...] = ()
 
     @property
     def known_wrong(self) -> tuple[published.Published, ...]:
@@ -417,15 +420,22 @@ def _price_lists(session: Session, cases: Sequence[CaseFinding]) -> tuple[PriceL
     )
 
 
+def by_other_metrics(case: CaseFinding, parameter: Parameter) -> list[CaseFinding]:
+    """The case once for each metric that is drawn over this parameter beside the main one, with that as its main."""
+    figures = {figure.metric: figure for figure in case.others}
+    return [msgspec.structs.replace(case, main=figures[name]) for name in parameter.curves if name in figures]
+
+
 def _curves(session: Session, cases: Sequence[CaseFinding]) -> tuple[Curve, ...]:
-    groups: dict[tuple[str, str, str], list[CaseFinding]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str], list[CaseFinding]] = defaultdict(list)
     for case in cases:
         if case.control:
             continue
         for parameter in session.header.probes[case.probe].descriptor.parameters:
             if parameter.type == "integer":
                 rest = [f"{key}={value}" for key, value in case.parameters.items() if key != parameter.name]
-                groups[case.probe, parameter.name, " ".join([*rest, case.where])].append(case)
+                for seen in (case, *by_other_metrics(case, parameter)):
+                    groups[case.probe, parameter.name, seen.main.metric, " ".join([*rest, case.where])].append(seen)
     return tuple(
         Curve(
             probe=probe,
@@ -443,9 +453,26 @@ def _curves(session: Session, cases: Sequence[CaseFinding]) -> tuple[Curve, ...]
                 for member in sorted(members, key=lambda member: int(member.parameters[parameter]))
             ),
         )
-        for (probe, parameter, fixed), members in groups.items()
+        for (probe, parameter, _, fixed), members in groups.items()
         if len(members) >= _CURVE_POINTS
     )
+
+
+def _rate_points(cases: Sequence[CaseFinding]) -> Iterator[RatePoint]:
+    """What became of the rates that servers were offered; a rate of 0 is none."""
+    for case in cases:
+        rate = case.parameters.get("rate")
+        if case.control or not isinstance(rate, int) or rate == 0:
+            continue
+        figures = {figure.metric: figure.median for figure in case.others}
+        rest = [f"{key}={value}" for key, value in case.parameters.items() if key != "rate"]
+        yield RatePoint(
+            probe=case.probe,
+            fixed=" ".join([*rest, case.where]),
+            rate=rate,
+            answered=figures.get("of_rate"),
+            latency_s=figures.get("p50"),
+        )
 
 
 def _matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matrix, ...]:
@@ -523,8 +550,14 @@ def judge(session: Session) -> Findings:
         cases=tuple(cases),
         curves=_curves(session, cases),
         matrices=_matrices(session, cases),
-        tables=tables.beside({case.case: (case.main.median, case.main.unit) for case in cases}),
+        tables=tables.beside(
+            {
+                case.case: {figure.metric: (figure.median, figure.unit) for figure in (case.main, *case.others)}
+                for case in cases
+            }
+        ),
         prices=_price_lists(session, cases),
+        knees=knees(_rate_points(cases)),
         skips=(*session.skips, *(_unsteady(runs) for runs in all_runs if runs.mostly_unsteady)),
         failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
         leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},

@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 
 from steelyard.judge import error_rates
 from steelyard.judge.comparisons import Comparisons, compare_sessions
-from steelyard.judge.findings import CaseFinding, Findings, Mode, judge
+from steelyard.judge.findings import CaseFinding, Findings, Mode, by_other_metrics, judge
 from steelyard.judge.proving import ProofTable
 from steelyard.judge.published import Published
 from steelyard.judge.stats.comparison import CONFIDENCE
@@ -393,7 +393,8 @@ def _curves(session: Session, findings: Findings, prefix: str) -> tuple[Plot, ..
     lines = _lines(session, findings)
     plots: dict[tuple[str, str, str], list[_Line]] = defaultdict(list)
     for line in lines:
-        plots[_subject(line.probe, lines), line.parameter, line.cases[0].main.metric].append(line)
+        subject = _every_way(line) if _beside_the_main(session, line) else _subject(line.probe, lines)
+        plots[subject, line.parameter, line.cases[0].main.metric].append(line)
     parts = [(subject, together) for (subject, _, _), members in plots.items() for together in _apart(members)]
     return tuple(
         _curve_plot(session, findings, subject, members, f"{prefix}curve-{number}")
@@ -401,16 +402,27 @@ def _curves(session: Session, findings: Findings, prefix: str) -> tuple[Plot, ..
     )
 
 
+def _beside_the_main(session: Session, line: _Line) -> bool:
+    """Whether a line is of a metric that its probe has drawn beside the main one: all ways then share a plot."""
+    parameter = session.header.probes[line.probe].descriptor.parameter(line.parameter)
+    return parameter is not None and line.cases[0].main.metric in parameter.curves
+
+
+def _every_way(line: _Line) -> str:
+    return f"{question_of(line.cases[0])}/*"
+
+
 def _lines(session: Session, findings: Findings) -> list[_Line]:
-    found: dict[tuple[str, str, tuple[str, ...]], list[CaseFinding]] = defaultdict(list)
+    found: dict[tuple[str, str, str, tuple[str, ...]], list[CaseFinding]] = defaultdict(list)
     for case in _ours(findings):
         for parameter in session.header.probes[case.probe].descriptor.parameters:
             if parameter.type == "integer":
                 held = [f"{key}={value}" for key, value in case.parameters.items() if key != parameter.name]
-                found[case.probe, parameter.name, (*held, case.where)].append(case)
+                for seen in (case, *by_other_metrics(case, parameter)):
+                    found[case.probe, parameter.name, seen.main.metric, (*held, case.where)].append(seen)
     return [
         _Line(probe, parameter, held, tuple(sorted(cases, key=lambda case: int(case.parameters[parameter]))))
-        for (probe, parameter, held), cases in found.items()
+        for (probe, parameter, _, held), cases in found.items()
         if len(cases) >= _CURVE_POINTS
     ]
 
@@ -442,12 +454,13 @@ def _subject(probe: str, lines: Iterable[_Line]) -> str:
 def _curve_plot(session: Session, findings: Findings, subject: str, lines: Sequence[_Line], name: str) -> Plot:
     first = lines[0].cases[0]
     parameter = lines[0].parameter
+    metric = f" {first.main.metric}" if _beside_the_main(session, lines[0]) else ""
     described = session.header.probes[first.probe].descriptor.parameter(parameter)
     bounds = _overheads(findings, lines)
     alike = [word for word in lines[0].held if all(word in line.held for line in lines)]
     return Plot(
         id=name,
-        title=", ".join([f"{subject} by {parameter}", *([" ".join(alike)] if alike else [])]),
+        title=", ".join([f"{subject}{metric} by {parameter}", *([" ".join(alike)] if alike else [])]),
         question=question_of(first),
         x=parameter,
         x_unit=described.unit if described else None,
@@ -462,7 +475,8 @@ def _curve_plot(session: Session, findings: Findings, subject: str, lines: Seque
 
 def _series(line: _Line, subject: str, alike: Sequence[str]) -> Series:
     """A line under the name of what sets it apart in its plot."""
-    way = [line.probe.partition("_")[2]] if subject.endswith("_*") else []
+    mark = next((mark for mark in "_/" if subject.endswith(f"{mark}*")), None)
+    way = [line.probe.partition(mark)[2]] if mark else []
     own = [word for word in line.held if word not in alike]
     at = [(case, int(case.parameters[line.parameter])) for case in line.cases]
     return Series(

@@ -41,6 +41,7 @@ class _Column(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mechanism: str | None = None
     case: str | None = None
     cases: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.era == "now") != (self.mechanism is None) or (self.era == "now") != bool(self.case or self.cases):
@@ -97,13 +98,19 @@ class StudyTable(Record, frozen=True, kw_only=True):
     at_unit: str = "1"
 
 
-def beside(measured: Mapping[str, tuple[float, str]]) -> tuple[StudyTable, ...]:
-    """The tables of which at least one case was measured; ``measured`` holds figure and unit by the case's name."""
+Measured = Mapping[str, Mapping[str, tuple[float, str]]]
+
+
+def beside(measured: Measured) -> tuple[StudyTable, ...]:
+    """The tables of which at least one case was measured.
+
+    measured: figure and unit by the case's name and by metric, its main metric first.
+    """
     found = (_filled(table, source, measured) for source, table in library())
     return tuple(table for table in found if any(column.era == "now" for column in table.columns))
 
 
-def _filled(table: _Table, source: Source, measured: Mapping[str, tuple[float, str]]) -> StudyTable:
+def _filled(table: _Table, source: Source, measured: Measured) -> StudyTable:
     """The table without columns of ours of which nothing was measured."""
     filled = (
         Column(
@@ -128,10 +135,13 @@ def _filled(table: _Table, source: Source, measured: Mapping[str, tuple[float, s
     )
 
 
-def _entry(table: _Table, column: _Column, number: int, measured: Mapping[str, tuple[float, str]]) -> Entry | None:
+def _entry(table: _Table, column: _Column, number: int, measured: Measured) -> Entry | None:
     if column.era == "now":
-        case = _case(table, column, number)
-        figure = measured.get(case)
+        found = _measured(_case(table, column, number), measured)
+        if found is None:
+            return None
+        case, figures = found
+        figure = figures.get(column.metrics[number]) if column.metrics else next(iter(figures.values()), None)
         return None if figure is None else Entry(value=figure[0], unit=figure[1], of=case)
     mechanism = (column.mechanism or "").replace("{row}", table.rows[number])
     if column.era == "simulated":
@@ -153,6 +163,24 @@ def _case(table: _Table, column: _Column, number: int) -> str:
         return column.cases[number]
     case = column.case.replace("{row}", table.rows[number])
     return case.replace("{at}", str(table.at[number])) if table.at else case
+
+
+def _measured(case: str, measured: Measured) -> tuple[str, Mapping[str, tuple[float, str]]] | None:
+    """The one case that a pattern stands for, with its figures: what it leaves out must leave no choice."""
+    if case in measured:
+        return case, measured[case]
+    found = [name for name in measured if _stands_for(case, name)]
+    return (found[0], measured[found[0]]) if len(found) == 1 else None
+
+
+def _stands_for(pattern: str, name: str) -> bool:
+    wanted, there = CasePattern.parse(pattern), CasePattern.parse(name)
+    return (
+        wanted is not None
+        and there is not None
+        and (wanted.probe, wanted.placement) == (there.probe, there.placement)
+        and wanted.parameters.items() <= there.parameters.items()
+    )
 
 
 @cache
@@ -187,7 +215,7 @@ def _check(table: _Table, name: str) -> None:
     if table.at and len(table.at) != len(table.rows):
         raise InstallationError(f"{name}: {table.title!r} has {len(table.rows)} rows, and `at` places {len(table.at)}")
     for column in table.column:
-        if column.cases and len(column.cases) != len(table.rows):
+        if any(len(given) not in (0, len(table.rows)) for given in (column.cases, column.metrics)):
             raise InstallationError(f"{name}: {table.title!r} has {len(table.rows)} rows, column {column.head!r} not")
         if column.era != "now" and not any(_entry(table, column, number, {}) for number in range(len(table.rows))):
             raise InstallationError(f"{name}: column {column.head!r} of {table.title!r} has no figure in any row")

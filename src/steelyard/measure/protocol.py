@@ -98,6 +98,8 @@ def _check_descriptor(descriptor: Descriptor) -> None:
         require(bool(parameter.sweep), f"parameter {parameter.name} has no default")
         for value in parameter.sweep:
             require(_allowed(descriptor, parameter.name, value), f"default {parameter.name}={value} is out of limits")
+        unknown = ", ".join(set(parameter.curves) - set(names))
+        require(not unknown, f"curves of {parameter.name} are of no metric of it: {unknown}")
         brief = set(parameter.brief) <= set(parameter.sweep)
         require(brief, f"brief values of {parameter.name} are not all in its sweep")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from steelyard.judge.findings import Cell, Figure
+from steelyard.judge.knees import Knee
 from steelyard.judge.tables import Entry
 from steelyard.units import format_interval, format_quantity
 
@@ -64,3 +65,12 @@ def entry(of: Entry | None) -> str:
     if of is None:
         return "–"
     return format_quantity(of.value, of.unit) + ("*" if of.fitted else "") + ("!" if of.error else "")
+
+
+def knee(found: Knee) -> str:
+    """Up to which rate a server keeps up, in words."""
+    who = f"{found.probe} ({found.fixed})"
+    if found.kept is None:
+        return f"{who}: not even {found.lost} requests a second" if found.lost else f"{who}: no rate could be offered"
+    lost = f"not with {found.lost}" if found.lost else "the highest rate that could be offered"
+    return f"{who}: keeps up with {found.kept} requests a second, {lost}"

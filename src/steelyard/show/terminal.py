@@ -42,6 +42,7 @@ def show(findings: Findings, console: Console) -> None:
     else:
         for curve in findings.curves:
             _curve(curve, console)
+    _list(console, "how much they keep up with", (figure_text.knee(knee) for knee in findings.knees))
     for prices in findings.prices:
         _price_list(prices, findings, console)
     _doubts(findings, console)

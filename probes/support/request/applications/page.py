@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page of 11,995 bytes, as the study of 2011 had one: twenty rows of a database through a template."""
+"""A page of 11,995 bytes, as the study of 2013 had one: twenty rows of a database through a template."""
 
 import os
 import random

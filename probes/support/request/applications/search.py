@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page of 15,461 bytes with the results of a search, as the study of 2011 had one: of SQLite's full-text index."""
+"""A page of 15,461 bytes with the results of a search, as the study of 2013 had one: of SQLite's full-text index."""
 
 import os
 import random

@@ -50,11 +50,13 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
     counted = list(dict.fromkeys(figure_text.counter(figure) for case in cases for figure in case.counters))
     mechanisms = list(dict.fromkeys(case.probe for case in cases))
     plots = [plot for plot in judged.curves if plot.question == question]
+    knees = [knee for knee in judged.findings.knees if knee.probe.split("/")[0] == question]
     matrices = [matrix for matrix in judged.findings.matrices if matrix.family.split("/")[0] == question]
     return joined(
         [
             tag("p", f"{_many(len(mechanisms), 'mechanism')} in {_many(len(cases), 'case')}.", class_="lead"),
             *(figures.curves(plot) for plot in plots),
+            *([listed(figure_text.knee(knee) for knee in knees)] if knees else []),
             *(_matrix(matrix) for matrix in matrices),
             fold(
                 f"Every figure of {question}",

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One application over many servers: the rows, and a recommendation only where the verdicts support one."""
+
+import pytest
+
+from steelyard.judge.servers import weigh
+from tests.unit.judge.requests import around, served
+
+
+def test_the_rows_have_the_most_requests_first_and_the_share_of_the_application():
+    weighed = weigh(served({"slow": around(1000), "fast": around(5000)}, alone=25e-6))
+    assert [row.server for row in weighed.rows] == ["fast", "slow"]
+    assert weighed.rows[0].requests_per_s == pytest.approx(5000, rel=0.01)
+    assert weighed.rows[0].cpu_s == pytest.approx(100e-6)
+    assert weighed.rows[0].own_share == pytest.approx(0.25)
+    assert weighed.rows[0].resident_bytes == 20_000_000
+    assert weighed.alone_s == pytest.approx(25e-6)
+    assert (weighed.application, weighed.path) == ("app:app", "/page")
+    assert weighed.skipped == {"elsewhere": "elsewhere is not installed"}
+
+
+def test_a_share_is_never_more_than_the_whole():
+    weighed = weigh(served({"a": around(1000), "b": around(2000)}, alone=300e-6))
+    assert weighed.rows[0].own_share == 1.0
+
+
+def test_one_that_proves_faster_than_every_other_is_recommended():
+    advice = weigh(served({"slow": around(1000), "fast": around(5000), "slower": around(500)})).advice
+    assert advice.servers == ("fast",)
+    assert "fast answers more requests than every other" in advice.because
+    assert advice.trade_offs == ()
+
+
+def test_those_that_are_equivalent_are_recommended_together():
+    advice = weigh(served({"a": around(5000), "b": around(5000)[::-1], "slow": around(900)})).advice
+    assert set(advice.servers) == {"a", "b"}
+    assert "more than slow" in advice.because
+
+
+def test_a_lower_tail_elsewhere_is_said_beside_the_recommendation():
+    advice = weigh(served({"fast": around(5000), "even": around(2000)}, p99={"fast": 9e-3, "even": 3e-3})).advice
+    assert advice.servers == ("fast",)
+    assert advice.trade_offs == ("even has a lower p99",)
+
+
+def test_where_it_is_undecided_there_is_no_recommendation_but_how_many_more_blocks():
+    restless = [4000.0, 6500.0] * 6
+    advice = weigh(served({"a": around(5000), "b": restless}, pilot={"a": 6000})).advice
+    assert advice.servers == ()
+    assert "whether more than b is undecided" in advice.because
+    assert advice.more_blocks is not None
+
+
+def test_the_pilot_chooses_and_the_blocks_may_contradict_it():
+    advice = weigh(served({"a": around(1000), "b": around(5000)}, pilot={"a": 9000, "b": 5000})).advice
+    assert advice.servers == ()
+    assert "a was the fastest in the pilot, and b proved faster" in advice.because
+
+
+def test_what_is_wrong_is_kept_apart_from_other_doubts():
+    said = {"a": ("errors: a answers a HEAD request with a body", "several workers share one CPU")}
+    row = weigh(served({"a": around(1000), "b": around(500)}, caveats=said)).rows[0]
+    assert row.wrong == ("a answers a HEAD request with a body",)
+    assert row.caveats == ("several workers share one CPU",)
+
+
+def test_a_server_that_failed_is_a_row_with_its_reason_and_never_recommended():
+    weighed = weigh(served({"a": around(1000), "b": around(500)}, failed={"c": "c was ended by signal 11 under load"}))
+    assert weighed.rows[-1].server == "c"
+    assert weighed.rows[-1].failed == "c was ended by signal 11 under load"
+    assert weighed.advice.servers == ("a",)
+
+
+def test_one_server_alone_is_compared_with_nothing():
+    advice = weigh(served({"a": around(1000)})).advice
+    assert advice.servers == ()
+    assert "fewer than two" in advice.because
