@@ -271,6 +271,10 @@ class Ab(Generator):
         return "ab " + said.split("Version ")[1].split()[0]
 
 
+#: What oha calls a request that was under way when its time was over.
+_OHA_ENDED = "aborted due to deadline"
+
+
 class Oha(Generator):
     """Open loop where a rate is given: each request has its moment, and its latency counts from that moment.
 
@@ -283,10 +287,12 @@ class Oha(Generator):
     holds_a_rate = True
 
     def load(self, demand: Demand, requests: int, seconds: float) -> Load:
-        number = max(requests, demand.connections)
-        pace = ("-q", str(demand.rate), "--latency-correction") if demand.rate else ()
+        # At a rate by time: what is offered beyond the knee would take as long as the server is slow.
+        pace = ("-z", f"{round(1000 * seconds)}ms", "-q", str(demand.rate), "--latency-correction")
+        number = ("-n", str(max(requests, demand.connections)))
         command = [
-            *(self.name, "-n", str(number), "-c", str(demand.connections), *pace, "-t", "2s", "--redirect", "0"),
+            *(self.name, *(pace if demand.rate else number)),
+            *("-c", str(demand.connections), "-t", "2s", "--redirect", "0"),
             *(("--disable-keepalive",) if not demand.keep_alive else ()),
             *("--disable-compression", "--no-tui", "--output-format", "json"),
             *(word for name, text in demand.headers for word in ("-H", f"{name}: {text}")),
@@ -306,7 +312,7 @@ class Oha(Generator):
                 "max": said["summary"]["slowest"] or 0.0, "mean": said["summary"]["average"] or 0.0,
             },
             received=None,
-            broken={"other": sum(said["errorDistribution"].values())},
+            broken={"other": sum(count for kind, count in said["errorDistribution"].items() if kind != _OHA_ENDED)},
             wrong={"status": sum(count for status, count in statuses.items() if not 200 <= status < 300)},
             cpu_s=ended.cpu_s,
             busy_s=ended.busy_s,

@@ -44,6 +44,8 @@ _BORROW = os.environ.get("STEELYARD_REQUEST_BORROW")
 sys.path += filter(None, [_BORROW])
 #: How long it may be loaded for without a single answer, or so that each connection has its turns.
 _LONGEST_S = 2.5
+#: At a rate what is under way at the end is lost, which must not look as if it had not been answered.
+_SHORTEST_AT_A_RATE_S = 0.5
 #: A server that has become far slower than its search found does not get more time than this for a value.
 _LONGEST_VALUE_S = 20.0
 #: The generator is the limit from this share of its CPU on, unless the server has as little left.
@@ -220,8 +222,9 @@ class Server(Probe):
     def batch(self, operations: int, value: Value) -> None:
         rate = self.given["rate"] or self._rate
         # Each connection has its turn some times, or the slow ones would be missing.
-        turns_s = min(_TURNS * self.given["connections"] / rate, _LONGEST_S)
-        seconds = max(SHORTEST_S, turns_s, min(operations / rate, _LONGEST_VALUE_S))
+        turns_s = min(_TURNS * self.given["connections"] / rate, 1.0 if self.given["rate"] else _LONGEST_S)
+        shortest_s = max(_SHORTEST_AT_A_RATE_S if self.given["rate"] else SHORTEST_S, turns_s)
+        seconds = max(shortest_s, min(operations / rate, _LONGEST_VALUE_S))
         requests = round(seconds * rate)
         before = used(self.launcher.pid)
         value.start()
