@@ -27,9 +27,10 @@ from steelyard.errors import (
 )
 from steelyard.keep import session as sessions
 from steelyard.keep.fleet import FleetFolder, frame
-from steelyard.records import Session
+from steelyard.records import Placed, Session
 from tests import processes
-from tests.integration.laboratory import words
+from tests.integration.laboratory import a_laboratory, words
+from tests.many import a_variation, write
 
 #: As quick as a session can be, on a machine that tests keep busy.
 QUICK = ("--quick", "--target", "1ms", "--values", "2", "--blocks", "2", "--deadline", "2s", "--seed", "1")
@@ -283,8 +284,6 @@ REFUSALS = {
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory):
-    from tests.integration.laboratory import a_laboratory
-
     with a_laboratory(tmp_path_factory.mktemp("refusing")) as made:
         planned(made, "null")
         (made.folder / "other.json").write_text("{}")
@@ -299,3 +298,77 @@ def test_bad_input_gets_one_sentence(refusing, arguments, error, sentence):
     assert sentence in words(done.stderr)
     assert "Traceback" not in done.stderr
     assert sorted(refusing.folder.iterdir()) == before
+
+
+# --- judging a fleet --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """Two folders of made-up fleets of twelve machines; in the second a new kernel makes all a fifth slower."""
+    with a_laboratory(tmp_path_factory.mktemp("judged")) as made:
+        for number, (name, factor) in enumerate((("old", 1.0), ("new", 1.2))):
+            (made.folder / name).mkdir()
+            for machine in range(12):
+                lines = a_variation(100 * number + machine, factor=factor, noise=0.002)
+                placed = Placed(plan="p", token=f"n{machine}.1", node=f"n{machine}")
+                head = msgspec.structs.replace(lines[0], placed=placed, started=f"2026-0{number + 1}-01T10:00:00+00:00")
+                write(made.folder / name / f"n{machine}.1.session.jsonl", [head, *lines[1:]])
+        yield made
+
+
+def test_a_report_judges_each_machine_beside_the_others(judged):
+    done = judged.do("fleet", "report", "old", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [one["name"] for one in found] == [f"n{number}" for number in range(12)]
+    assert not any(one["verdict"] == "different" for one in found)
+    text = judged.do("fleet", "report", "old").stdout
+    assert "12 machines of key 0123456789ab" in text
+    assert "found nine times in ten from" in text
+    empty = judged.do("fleet", "report", "nowhere")
+    assert (empty.returncode, "nowhere is no session file" in words(empty.stderr)) == (66, True)
+
+
+def test_two_kernels_are_compared_over_their_machines(judged):
+    done = judged.do("fleet", "compare", "old", "new", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {(one["verdict"], one["n"]) for one in found} == {("different", 12)}
+    assert all(one["low"] < 1.2 < one["high"] * 1.01 for one in found)
+    assert "12 machines of key" in judged.do("fleet", "compare", "old", "new").stdout
+
+
+def test_a_packed_fleet_says_what_its_session_files_say(judged):
+    packed = judged.do("fleet", "pack", "old", "new", "-o", "store")
+    assert packed.stdout == "24 sessions packed into store, 0 were there already\n", packed.stderr
+    again = judged.do("fleet", "pack", "old", "-o", "store")
+    assert "0 sessions packed into store, 12 were there already" in again.stdout
+    by_files, by_store = (
+        json.loads(judged.do("fleet", "report", *arguments, "--json").stdout) for arguments in (["new"], ["store"])
+    )
+    assert [one | {"furthest_ratio": 0} for one in by_store] == [one | {"furthest_ratio": 0} for one in by_files]
+    older = judged.do("fleet", "report", "store", "--month", "2026-01", "--json")
+    assert older.stdout == judged.do("fleet", "report", "old", "--json").stdout
+    sql = "SELECT month, count(DISTINCT node) AS machines FROM sessions GROUP BY month ORDER BY month"
+    asked = judged.do("fleet", "query", sql, "store", "--format", "csv")
+    assert asked.stdout.split() == ["month,machines", "2026-01,12", "2026-02,12"]
+    for arguments, sentence in (
+        (["report", "store", "--month", "2025-01"], "has no month 2025-01; it has 2026-01 to 2026-02"),
+        (["report", "store", "old"], "store is a store: give it alone"),
+        (["report", "old", "--month", "2026-01"], "--month is for a store"),
+        (["query", "DROP VIEW runs", "store"], "one SELECT"),
+    ):
+        refused = judged.do("fleet", *arguments)
+        assert (refused.returncode, sentence in words(refused.stderr)) == (UsageError.exit_code, True), refused.stderr
+
+
+def test_an_object_store_serves_as_well_as_a_folder(judged):
+    pytest.importorskip("fsspec")
+    done = judged.do("fleet", "pack", f"file://{judged.folder}/old", "-o", f"file://{judged.folder}/remote")
+    assert done.stdout.startswith("12 sessions packed"), done.stderr
+    by_url = judged.do("fleet", "report", f"file://{judged.folder}/remote", "--json")
+    assert by_url.returncode == 0, by_url.stderr
+    assert by_url.stdout == judged.do("fleet", "report", "old", "--json").stdout
+    unknown = judged.do("fleet", "report", "smoke://x")
+    assert (unknown.returncode, "Traceback" in unknown.stderr) == (UsageError.exit_code, False)

@@ -42,6 +42,7 @@ class Compared(Record, frozen=True, kw_only=True):
     ``worse``: the verdict is different, and in the direction that the metric calls worse.
     ``overlap``: whether the medians' own intervals overlap; None where a side has none, and within a session.
     ``more_blocks``, ``more_minutes``: what an undecided comparison would take; None where measuring on won't decide it.
+    Over machines the blocks are machines, and how long they take is not known.
     """
 
     case: str
@@ -120,7 +121,7 @@ def _one(pair: _Pair, held: Comparison, *, may_go_on: bool) -> Compared:
         and ((costlier and pair.better == "lower") or (not costlier and pair.better == "higher")),
         overlap=None if pair.seconds_per_block else _overlap(pair.a, pair.b),
         more_blocks=more.blocks if more else None,
-        more_minutes=more.minutes if more else None,
+        more_minutes=more.minutes if more and pair.seconds_per_block else None,
     )
 
 
@@ -333,7 +334,7 @@ def compare_machines(
         pairs = [pair for case in a.cases if (pair := _over_machines(case, machines, a, b, margin))]
         # One family over all keys: the promise is of the whole page.
         found.append((key, machines, pairs))
-    judged = iter(_compared([pair for _, _, pairs in found for pair in pairs], alpha, may_go_on=False))
+    judged = iter(_compared([pair for _, _, pairs in found for pair in pairs], alpha, may_go_on=True))
     return tuple(
         Comparisons(
             kind="machines",

@@ -15,6 +15,7 @@ the others); Holm 1979; Berger 1982, Technometrics 24(4) (why "equivalent" in ev
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -273,7 +274,8 @@ class _Group:
 
     def __init__(self, data: FleetData, key: str, edge: float) -> None:
         self._edge = edge
-        places = [place for place, machine in enumerate(data.machines) if machine.key == key]
+        mine = [place for place, machine in enumerate(data.machines) if machine.key == key]
+        places = sorted(mine, key=lambda place: _in_order(data.machines[place].name))
         self._machines = [data.machines[place] for place in places]
         renumbered = {place: number for number, place in enumerate(places)}
         rows = np.array([place in renumbered for place in data.owner.tolist()], dtype=np.bool_)
@@ -501,6 +503,11 @@ class _Group:
         if off.size >= outlying.FEWEST:
             found_from = math.expm1(max(outlying.reach(off.size, level, power=0.9) * spread, self._edge))
         return FamilySpread(family=name, cases=cases, spread=math.expm1(spread), found_from=found_from)
+
+
+def _in_order(name: str) -> list[tuple[str, int]]:
+    """What puts n2 before n10."""
+    return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", name)]
 
 
 def _spread(off: FloatArray) -> float:

@@ -233,15 +233,15 @@ class Sessions:
     def ask(self, text: str) -> Answer:
         """The answer to one SELECT over the views; raises UsageError, in one sentence, on anything else."""
         try:
-            answer = self._connection.execute(_select(text))
+            answer = self._connection.execute(one_select(text))
             return Answer(tuple(column[0] for column in answer.description or ()), answer.fetchall())
         except duckdb.Error as error:
-            raise UsageError(_sentence(error)) from error
+            raise UsageError(sentence(error)) from error
 
     def write_parquet(self, text: str, path: Path) -> None:
         """Write the answer to the file that `open_sessions` was told of; raises UsageError as `ask` does."""
         try:
-            _select(text)
+            one_select(text)
             # As a text inside the text: no comment or bracket of it can end the COPY.
             self._connection.execute(
                 f"COPY (FROM query('{_quoted(text)}')) TO '{_quoted(path)}' (FORMAT parquet, COMPRESSION zstd)"
@@ -249,7 +249,7 @@ class Sessions:
         except duckdb.IOException as error:
             raise UsageError(f"{path} cannot be written: choose another place with -o") from error
         except duckdb.Error as error:
-            raise UsageError(_sentence(error)) from error
+            raise UsageError(sentence(error)) from error
 
     def close(self) -> None:
         """Let go of the memory and of the index."""
@@ -264,7 +264,7 @@ class Sessions:
         self.close()
 
 
-def _select(text: str) -> duckdb.Statement:
+def one_select(text: str) -> duckdb.Statement:
     """The one statement of a query; raises UsageError unless it is a SELECT."""
     statements = duckdb.extract_statements(text)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -272,7 +272,7 @@ def _select(text: str) -> duckdb.Statement:
     return statements[0]
 
 
-def _sentence(error: duckdb.Error) -> str:
+def sentence(error: duckdb.Error) -> str:
     """What DuckDB says, without the picture of the query below it."""
     said = " ".join(str(error).partition("\n\nLINE ")[0].split())
     return f"the query failed: {said}; `steelyard query` without SQL lists views and columns"

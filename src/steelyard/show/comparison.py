@@ -36,6 +36,8 @@ def verdict(case: Compared, margin: float) -> str:
             return f"equivalent within {100 * margin:g} %"
         case _ if case.more_blocks is not None and case.more_minutes is not None:
             return f"undecided: {case.more_blocks} more blocks, about {format_duration(60 * case.more_minutes)}"
+        case _ if case.more_blocks is not None:
+            return f"undecided: {case.more_blocks} more machines"
         case _:
             return "undecided"
 

@@ -5,6 +5,7 @@ from steelyard.judge.comparisons import alpha_at, compare_files, compare_machine
 from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine
 from steelyard.judge.stats.signed_rank import exact_level
 from steelyard.records import ForeignFile, ForeignSample
+from steelyard.show.comparison import verdict
 
 
 def a_file(path, *, processes=True, **samples):
@@ -98,6 +99,8 @@ def test_the_same_kernel_twice_is_equivalent_and_few_machines_say_nothing():
     assert {case.verdict for case in same.cases} == {"equivalent"}
     [few] = compare_machines(a_fleet_of(4), a_fleet_of(4, 1.05, seed=2), ("a", "b"), margin=0.02)
     assert {case.verdict for case in few.cases} == {"undecided"}
+    assert {(case.more_blocks, case.more_minutes) for case in few.cases} == {(3, None)}
+    assert verdict(few.cases[0], few.margin) == "undecided: 3 more machines"
 
 
 def test_kinds_of_machines_are_apart_and_those_of_one_side_only_are_named():

@@ -134,6 +134,12 @@ def test_machines_of_two_keys_are_not_held_against_each_other():
     assert {one.verdict for group in found.groups for one in group.machines} == {"equivalent"}
 
 
+def test_machines_stand_in_the_order_in_which_people_count():
+    data = a_fleet(machines=12)
+    turned = FleetData(data.machines[::-1], data.cases, data.owner, data.numbers)
+    assert list(machines_of(turned)) == [f"n{number}" for number in range(12)]
+
+
 def test_too_few_machines_accuse_nobody_and_it_is_said():
     [group] = judge_fleet(with_factor(a_fleet(machines=5), 0, 2.0, cases=FAMILY_B)).groups
     assert all(one.verdict != "different" for one in group.machines)

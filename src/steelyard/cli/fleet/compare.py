@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -11,14 +10,14 @@ from cyclopts import Parameter
 from steelyard.cli import _output as output
 from steelyard.cli._comparing import parse_margin
 from steelyard.cli._many import complain
+from steelyard.cli.fleet._numbers import numbers_of
 from steelyard.errors import SessionFileError
 from steelyard.judge.comparisons import compare_machines
-from steelyard.judge.fleet import FleetData, gather
-from steelyard.keep import folder
+from steelyard.judge.fleet import FleetData
 from steelyard.show import comparison
 
 
-def command(a: Path, b: Path, *, margin: str = "2%", json: Annotated[bool, Parameter(negative="")] = False) -> None:
+def command(a: str, b: str, *, margin: str = "2%", json: Annotated[bool, Parameter(negative="")] = False) -> None:
     """Compare two kernels, or two settings, over the machines that have measured under both.
 
     Each machine is compared with itself, and the fleet says how much these ratios differ. Each case gets one verdict of
@@ -27,16 +26,16 @@ def command(a: Path, b: Path, *, margin: str = "2%", json: Annotated[bool, Param
     Parameters
     ----------
     a
-        Folder of the fleet as it was measured first.
+        Folder, URL or store of the fleet as it was measured first.
     b
-        Folder of the same machines under the other kernel or setting.
+        The same of the same machines under the other kernel or setting.
     margin
         Differences smaller than this do not matter.
     json
         Print one object a case.
     """
     share = parse_margin(margin)
-    found = compare_machines(_side(a), _side(b), (str(a), str(b)), margin=share)
+    found = compare_machines(_side(a), _side(b), (a, b), margin=share)
     if not found:
         raise SessionFileError(f"{a} and {b} have no machine in common: machines are matched by name and key")
     if json:
@@ -46,8 +45,8 @@ def command(a: Path, b: Path, *, margin: str = "2%", json: Annotated[bool, Param
         comparison.show(one, output.console())
 
 
-def _side(place: Path) -> FleetData:
-    data, left_out = gather(folder.readable(folder.find([place]), complain))
+def _side(place: str) -> FleetData:
+    data, left_out = numbers_of([place], [])
     for line in left_out:
         complain(line)
     return data

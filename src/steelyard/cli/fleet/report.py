@@ -9,16 +9,15 @@ from cyclopts import Parameter
 
 from steelyard.cli import _output as output
 from steelyard.cli._comparing import parse_margin
-from steelyard.cli._many import complain
-from steelyard.errors import SessionFileError
-from steelyard.judge.fleet import gather, judge_fleet
-from steelyard.keep import folder
+from steelyard.cli.fleet._numbers import numbers_of
+from steelyard.judge.fleet import judge_fleet
 from steelyard.show import fleet_report
 
 
 def command(
     *places: str,
     margin: str = "2%",
+    month: Annotated[list[str] | None, Parameter(negative="")] = None,
     every: Annotated[bool, Parameter(name="--all", negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
@@ -31,18 +30,19 @@ def command(
     Parameters
     ----------
     places
-        Folders of fleets, or of session files, or files; the sessions folder when left out.
+        Folders of fleets, or of session files, or files, or URLs of such folders; or a store that `fleet pack` made.
+        The sessions folder when left out.
     margin
         Being off by less than this does not matter.
+    month
+        Of a store, judge this month: ``2026-01``. May be repeated. Default: the newest.
     every
         List also the machines of which there is nothing to say.
     json
         Print one object a machine.
     """
     share = parse_margin(margin)
-    data, left_out = gather(folder.readable(folder.find(places), complain))
-    if not len(data.owner):
-        raise SessionFileError(f"no session here can be judged: {'; '.join(left_out[:3]) or 'the lines above say why'}")
+    data, left_out = numbers_of(places, month or [])
     found = judge_fleet(data, share, left_out=left_out)
     if json:
         output.print_json(fleet_report.as_json(found))
