@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 
-from .corpus import Case
-from .talk import Answer, Connection, NotHttpError
+from conformance.corpus import Case
+from conformance.talk import Answer, Connection, NotHttpError
 
 Way = Callable[[bytes, str], Iterator[bytes]]
 
