@@ -78,6 +78,14 @@ def format_quantity(value: float, unit: str) -> str:
     return f"{_digits(value / factor)} {printed}".rstrip()
 
 
+def format_bytes(size: float) -> str:
+    """Bytes as caches and pages are counted: ``format_bytes(32768) == "32 KiB"``."""
+    for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size:.3g} B"
+
+
 def format_interval(low: float, high: float, like: float, unit: str) -> str:
     """``[30.1, 31.9]`` in the unit in which ``like`` is printed, so that both can be read together."""
     factor, _ = prefix_for(like, unit)

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the library names exists: where a probe is built, its parameters, placements and metrics are as named there.
 
-Claims and figures may name probes that do not exist yet; those are passed over here and not measured there.
+Claims and figures may name probes that do not exist yet; those are passed over here and not measured there. Composites
+may name no such probe.
 """
 
 import pytest
 
-from steelyard.judge import claims, published, tables
+from steelyard.judge import claims, explain, published, tables
 from steelyard.judge.claims import Figure, Flat, Growth
 from steelyard.measure import catalog, protocol
 from steelyard.records import CasePattern
 
 
 @pytest.fixture(scope="module")
-def probes():
-    return catalog.load(catalog.probe_folders()).probes
+def catalogued():
+    return catalog.load(catalog.probe_folders())
+
+
+@pytest.fixture(scope="module")
+def probes(catalogued):
+    return catalogued.probes
 
 
 def named(descriptor, text):
@@ -61,11 +67,57 @@ def test_a_figure_stands_beside_what_its_probe_has(probes, item):
 
 
 @pytest.mark.parametrize("item", tables.library(), ids=lambda item: item[1].title)
-def test_a_column_of_ours_names_cases_whole(probes, item):
+def test_a_column_of_ours_names_cases_of_their_probes(probes, item):
     _, table = item
     for case in (case for column in table.column for case in tables.cases_of(table, column)):
         probe = probes.get(CasePattern.parse(case).probe)
         if probe is not None:
             pattern = named(probe.descriptor, case)
-            assert {*pattern.parameters} == {parameter.name for parameter in probe.descriptor.parameters}, case
+            assert {*pattern.parameters} <= {parameter.name for parameter in probe.descriptor.parameters}, case
             assert pattern.placement, f"{case} leaves the placement open: a session's case has one"
+
+
+def the_case(found, text):
+    """The one case that a part stands for; None where its probe cannot be built here."""
+    pattern = CasePattern.parse(text)
+    if pattern.probe not in found.probes:
+        assert pattern.probe in {skip.subject for skip in found.skips}, f"there is no probe {pattern.probe}"
+        return None
+    cases = catalog.select(found, [text], {}, [])
+    assert [case.name for case in cases] == [text], f"{text} leaves a choice: a session may hold several such cases"
+    return found.probes[pattern.probe].descriptor
+
+
+def check_times(composite, part, whole):
+    """That what a part is taken times of is a number of the composite."""
+    if part.per is None or part.per in explain.ACCOUNTED:
+        return
+    parameter = whole.parameter(part.per)
+    assert parameter is None or parameter.type == "integer", f"{part.per} of {composite.case} is no number"
+    assert parameter or metric_of(whole, part.per).unit == "1"
+
+
+@pytest.mark.parametrize("name", explain.library())
+def test_a_composite_is_made_of_what_its_probes_have(catalogued, name):
+    composite = explain.library()[name]
+    if composite.pattern.probe not in catalogued.probes:
+        pytest.skip(f"{composite.pattern.probe} cannot be built here")
+    whole = catalogued.probes[composite.pattern.probe].descriptor
+    unit = metric_of(whole, composite.metric).unit
+    cases = [case for case in catalog.select(catalogued, [composite.case], {}, []) if composite.pattern.matches(case)]
+    assert cases
+    for part in composite.part:
+        check_times(composite, part, whole)
+        for case in cases:
+            found = the_case(catalogued, explain.bound(part.case, case))
+            if part.less:
+                the_case(catalogued, explain.bound(part.less, case))
+            if found is not None:
+                assert (metric_of(found, part.metric).unit, unit) in {(unit, unit), ("B/s", "s")}
+                assert not part.net or found.baseline
+
+
+def test_at_least_a_dozen_costs_are_taken_apart_across_families():
+    families = {composite.pattern.probe.partition("/")[0] for composite in explain.library().values()}
+    assert families >= {"create", "switch", "lock", "message", "memory", "depth", "file", "cache", "call"}
+    assert len(explain.library()) >= 12

@@ -2,7 +2,7 @@
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.units import format_duration, format_interval, format_quantity, parse_duration
+from steelyard.units import format_bytes, format_duration, format_interval, format_quantity, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,10 @@ def test_an_interval_has_the_unit_of_its_centre():
 
 def test_lengths_of_time_for_people():
     assert [format_duration(s) for s in (0.31, 59.6, 125, 3725)] == ["0.3 s", "1 min 00 s", "2 min 05 s", "1 h 02 min"]
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(1, "1 B"), (32768, "32 KiB"), (28.4 * 1024, "28.4 KiB"), (1 << 20, "1 MiB"), (3 << 30, "3 GiB")]
+)
+def test_sizes_of_memory_are_in_powers_of_two(size, text):
+    assert format_bytes(size) == text

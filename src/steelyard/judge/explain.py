@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -23,11 +23,13 @@ from steelyard.judge.published import read_all
 from steelyard.judge.samples import FloatArray
 from steelyard.judge.stats.summary import median_interval, middle
 from steelyard.judge.stats.sums import Total, total
-from steelyard.records import Case, CasePattern, Record, Session
+from steelyard.records import Case, CasePattern, Record, Session, Value
 
 CONFIDENCE = 0.95
 #: A rest above this share of the cost is said to be large.
 LARGE = 0.25
+#: What the kernel counts of a batch.
+ACCOUNTED = ("minor_faults", "voluntary", "involuntary")
 _PLACEHOLDER = re.compile(r"\{([a-z0-9_]+)\}")
 
 
@@ -46,7 +48,8 @@ class Part(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One of the simple costs: ``times`` of it, for each ``per`` of the composite where that is said.
 
     ``case`` may hold ``{parameter}`` and ``{placement}`` of the composite. ``per`` is an integer parameter or a metric
-    of unit 1 of the composite. ``less`` is a case whose cost is taken off each time. A metric in bytes per second
+    of unit 1 of the composite, or what the kernel counted of one operation of it: ``minor_faults``, ``voluntary`` or
+    ``involuntary`` switches. ``less`` is a case whose cost is taken off each time. A metric in bytes per second
     stands for the time of that many bytes.
     """
 
@@ -359,8 +362,15 @@ def _counts(part: Part, case: Case, whole: Column, measured: Measured) -> FloatA
     number = case.parameters.get(part.per)
     if isinstance(number, int):
         return np.full(whole.values.size, part.times * number)
+    if part.per in ACCOUNTED:
+        return part.times * whole.runs.numbers(partial(_accounted, part.per))
     counted = measured.column(Operand(case=case.name, metric=part.per))
     return part.times * counted.values
+
+
+def _accounted(name: str, value: Value) -> float | None:
+    count: int | None = getattr(value, name)
+    return None if count is None else count / value.operations
 
 
 def _seen(term: _Term, whole: float, sessions: Sequence[Measured]) -> PartSeen:

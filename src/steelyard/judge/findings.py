@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from steelyard.judge import published, tables
+from steelyard.judge.caches import CacheLevels, cache_levels
 from steelyard.judge.controls import Control, controls, void_reason
 from steelyard.judge.knees import Knee, RatePoint, knees
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, runs_of
@@ -171,6 +172,7 @@ class Findings(Record, frozen=True, kw_only=True):
     tables: tuple[tables.StudyTable, ...] = ()
     prices: tuple[PriceList, ...] = ()
     knees: tuple[Knee, ...] = ()
+    caches: CacheLevels | None = None
 
     @property
     def known_wrong(self) -> tuple[published.Published, ...]:
@@ -558,6 +560,7 @@ def judge(session: Session) -> Findings:
         ),
         prices=_price_lists(session, cases),
         knees=knees(_rate_points(cases)),
+        caches=cache_levels(all_runs, session.header.machine.facts),
         skips=(*session.skips, *(_unsteady(runs) for runs in all_runs if runs.mostly_unsteady)),
         failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
         leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},

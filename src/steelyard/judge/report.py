@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 
 from steelyard.judge import error_rates
 from steelyard.judge.comparisons import Comparisons, compare_sessions
+from steelyard.judge.explain import Explanations, explain, library
 from steelyard.judge.findings import CaseFinding, Findings, Mode, by_other_metrics, judge
 from steelyard.judge.proving import ProofTable
 from steelyard.judge.published import Published
@@ -174,6 +175,7 @@ class Judged(Record, frozen=True, kw_only=True):
     findings: Findings
     planned: tuple[str, ...]
     claims: ClaimFindings
+    explanations: Explanations
     setup: Setup
     prices: tuple[Plot, ...]
     curves: tuple[Plot, ...]
@@ -221,6 +223,7 @@ def _judged(session: Session, letter: str) -> Judged:
         findings=findings,
         planned=tuple(planned.case.name for planned in session.plan.cases) if session.plan else (),
         claims=judge_claims(session),
+        explanations=explain(session, library()),
         setup=_setup(session, findings),
         prices=_prices(findings, prefix),
         curves=_curves(session, findings, prefix),

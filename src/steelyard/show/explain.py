@@ -42,7 +42,7 @@ def show_short(findings: Explanations, console: Console) -> None:
     for heading in ("composite", "case", "cost", "explained", "rest", ""):
         table.add_column(heading, justify="right" if heading in {"cost", "explained", "rest"} else "left")
     for one in findings.explained:
-        explained, rest = (_share(each) if each else _NOTHING for each in (one.explained, one.rest))
+        explained, rest = (share(each) if each else _NOTHING for each in (one.explained, one.rest))
         cost = format_quantity(one.whole.value, one.unit)
         word = Text(_short(one), style=_STYLES[one.state])
         table.add_row(Text(one.composite, style="cyan"), Text(one.case), cost, explained, rest, word)
@@ -97,18 +97,19 @@ def rows(one: Explanation) -> list[tuple[str, ...]]:
 def _part(part: PartSeen, unit: str) -> tuple[str, ...]:
     interval = _interval(part.cost, part.low, part.high, unit)
     together = format_quantity(part.cost, unit)
-    return part.what, f"{part.times:.3g}", format_quantity(part.each, unit), together, interval, f"{part.share:.0%}"
+    return part.what, f"{part.times:.4g}", format_quantity(part.each, unit), together, interval, f"{part.share:.0%}"
 
 
 def _cells(each: Sum, unit: str) -> tuple[str, ...]:
-    return format_quantity(each.value, unit), _interval(each.value, each.low, each.high, unit), _share(each)
+    return format_quantity(each.value, unit), _interval(each.value, each.low, each.high, unit), share(each)
 
 
 def _interval(value: float, low: float | None, high: float | None, unit: str) -> str:
     return "" if low is None or high is None else format_interval(low, high, value, unit)
 
 
-def _share(each: Sum) -> str:
+def share(each: Sum) -> str:
+    """The share of the whole with its interval."""
     ends = ""
     if each.share_low is not None and each.share_high is not None:
         ends = f" [{each.share_low * 100:.0f}, {each.share_high * 100:.0f}]"

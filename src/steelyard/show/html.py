@@ -13,7 +13,7 @@ import vl_convert
 
 from steelyard.judge import rules
 from steelyard.judge.report import Judged, Report
-from steelyard.show.page import claims, comparing, doubts, method, results, studies
+from steelyard.show.page import claims, comparing, doubts, explained, method, results, studies
 from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
 
 _ASSETS = resources.files("steelyard.show.page")
@@ -108,6 +108,11 @@ def _session_parts(judged: Judged) -> list[_Part]:
     return [
         _Part(f"{prefix}prices", "The price list", results.prices(judged)),
         *(_Part(name, title.capitalize(), contents) for name, title, contents in results.questions(judged)),
+        *(
+            [_Part(f"{prefix}made-of", "What costs are made of", explained.explained(judged.explanations))]
+            if explained.whole(judged.explanations)
+            else []
+        ),
         _Part(
             f"{prefix}claims",
             "What others say",

@@ -43,6 +43,7 @@ def show(findings: Findings, console: Console) -> None:
         for curve in findings.curves:
             _curve(curve, console)
     _list(console, "how much they keep up with", (figure_text.knee(knee) for knee in findings.knees))
+    _caches(findings, console)
     for prices in findings.prices:
         _price_list(prices, findings, console)
     _doubts(findings, console)
@@ -294,6 +295,13 @@ def _matrix(matrix: Matrix, console: Console) -> None:
             table.add_row(str(x), *(Text(cells[way][number]) for way in shown))
         console.print(table)
         console.print()
+
+
+def _caches(findings: Findings, console: Console) -> None:
+    if findings.caches:
+        agree = "agree" if findings.caches.agrees else "do not agree"
+        title = f"the caches: steps of the latency curve and reported sizes {agree}"
+        _list(console, title, findings.caches.said)
 
 
 def _doubts(findings: Findings, console: Console) -> None:

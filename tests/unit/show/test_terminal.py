@@ -7,6 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
+from steelyard.judge.caches import CacheLevels
 from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Mode, Net, Point, PriceList
 from steelyard.records import Disturbance, Skip
 from steelyard.show import terminal
@@ -110,6 +111,13 @@ def test_what_the_processor_counted_has_columns_where_it_did():
     assert re.search(r"branch misses +IPC", text)
     assert re.search(r"0\.25 +2\.50", text)
     assert "IPC" not in shown(a_case_finding())
+
+
+def test_the_caches_are_said_to_agree_or_not():
+    levels = CacheLevels(steps=(), missing={}, agrees=False, said=("L2: they do not agree",))
+    text = shown(a_case_finding(), caches=levels)
+    assert "the caches: steps of the latency curve and reported sizes do not agree\n  L2: they do not agree" in text
+    assert "the caches" not in shown(a_case_finding())
 
 
 def many(number: int) -> list[CaseFinding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from steelyard.judge.caches import PROBE
 from steelyard.judge.findings import CaseFinding, Figure, Matrix
 from steelyard.judge.report import Judged, question_of
 from steelyard.show import figure_text
@@ -58,6 +59,7 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
             *(figures.curves(plot) for plot in plots),
             *([listed(figure_text.knee(knee) for knee in knees)] if knees else []),
             *(_matrix(matrix) for matrix in matrices),
+            *_caches(judged, question),
             fold(
                 f"Every figure of {question}",
                 table(
@@ -75,6 +77,15 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
             ),
         ]
     )
+
+
+def _caches(judged: Judged, question: str) -> list[Markup]:
+    levels = judged.findings.caches
+    if levels is None or question != PROBE.partition("/")[0]:
+        return []
+    agree = "agree" if levels.agrees else "do not agree"
+    title = f"The steps of the latency curve and the cache sizes that the machine reports {agree}"
+    return [tag("h3", title), listed(levels.said)]
 
 
 def _many(count: int, noun: str) -> str:

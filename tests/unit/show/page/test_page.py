@@ -14,7 +14,7 @@ from steelyard.judge.report import report
 from steelyard.judge.tables import Column, Entry, StudyTable
 from steelyard.judge.verdicts import judge_claims
 from steelyard.records import Skip
-from steelyard.show.page import claims, comparing, doubts, figures, markup, method, results, studies
+from steelyard.show.page import claims, comparing, doubts, explained, figures, markup, method, results, studies
 from steelyard.show.page.markup import Markup, tag
 from tests.reporting import BIMODAL, MARKUP, PUBLISHED, a_full_session, a_report, the_golden_session
 from tests.unit.judge.sessions import steady, weighed
@@ -83,6 +83,28 @@ def test_a_question_has_its_curves_its_figures_and_what_one_operation_is(made):
     assert "Every figure of switch" in contents
     assert "What one operation is" in contents
     assert "at most" in contents or "less overhead" in contents
+
+
+def test_a_cost_is_taken_apart_where_all_its_parts_were_measured():
+    costs = {"call/cached@same": steady(1.3e-9), "call/direct@same": steady(1.4e-9), "call/loop@same": steady(0.3e-9)}
+    baselines = {"call/cached@same": "call/loop@same", "call/direct@same": "call/loop@same"}
+    found = report([weighed(costs, baselines=baselines)]).sessions[0].explanations
+    assert [one.composite for one in explained.whole(found)] == ["call_cached"]
+    contents = explained.explained(found)
+    assert "call/cached@same operation: 1.00 ns, unexplained -10% [-10, -10], over-explained" in contents
+    assert re.search(r'<th scope="row">a call</th>.*<th scope="row">unexplained</th>', contents)
+    lacking = report([weighed({"call/cached@same": steady(1.3e-9)})]).sessions[0].explanations
+    assert explained.whole(lacking) == ()
+
+
+def test_the_caches_stand_below_the_curves_of_their_question():
+    costs = {f"cache/latency[size={1024 << n}]@same": steady(1e-9 if n < 6 else 4e-9) for n in range(12)}
+    session = weighed(costs)
+    facts = {**session.header.machine.facts, "caches": "L1d 32K, L2 1024K"}
+    header = replace(session.header, machine=replace(session.header.machine, facts=facts))
+    [(_, _, contents)] = results.questions(report([replace(session, header=header)]).sessions[0])
+    assert "the cache sizes that the machine reports do not agree" in contents
+    assert re.search("<li>L1d: [^<]*: they agree</li><li>L2: [^<]*no step was found", contents)
 
 
 def test_claims_show_verdict_evidence_and_what_was_published(made):

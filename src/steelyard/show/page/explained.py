@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Costs taken apart: each folded under its verdict, with its parts and what they leave."""
+
+from __future__ import annotations
+
+from steelyard.judge.explain import CONFIDENCE, Explanation, Explanations, State
+from steelyard.show.explain import rows, said, share
+from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
+from steelyard.units import format_quantity
+
+_HEAD = ("made of", "times", "each", "together", f"{CONFIDENCE:.0%} interval", "share")
+
+
+def whole(findings: Explanations) -> tuple[Explanation, ...]:
+    """Those of which no part is missing."""
+    return tuple(one for one in findings.explained if one.state is not State.INCOMPLETE)
+
+
+def explained(findings: Explanations) -> Markup:
+    """A fold a cost."""
+    return joined(
+        [
+            tag(
+                "p",
+                "Each cost as a sum of simpler ones that were measured beside it. The rest is the whole less its parts "
+                "within each block; parts that cost more than the whole are said to.",
+                class_="lead",
+            ),
+            *(_one(one) for one in whole(findings)),
+        ]
+    )
+
+
+def _one(one: Explanation) -> Markup:
+    cost = format_quantity(one.whole.value, one.unit)
+    rest = f", unexplained {share(one.rest)}" if one.rest else ""
+    title = f"{one.case} {one.metric}"
+    return fold(
+        f"{title}: {cost}{rest}, {one.state.value}",
+        tag("p", f"{one.made_of}. {said(one).capitalize()}."),
+        table(_HEAD, rows(one), caption=title),
+        listed([f"{part.what}: {part.because} ({part.label})" for part in one.parts]),
+        *([tag("p", one.note)] if one.note else []),
+    )
