@@ -605,7 +605,7 @@ class Standing(Record, frozen=True, kw_only=True):
 
     token: str
     node: str
-    state: Literal["delivered", "measuring", "waiting", "queued", "failed", "missing"]
+    state: Literal["delivered", "measuring", "waiting", "silent", "queued", "failed", "missing"]
     said: str = ""
     attempts: int = 0
     done: int = 0

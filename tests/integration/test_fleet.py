@@ -104,7 +104,7 @@ def test_killing_node_parts_clients_and_probes_loses_no_session_and_makes_none_t
         laboratory.catch(client, lambda: measuring(folder, "b.1"), "the second session is being measured")
         client.kill()
         _, err = client.communicate()
-    assert "a.1: failed: was ended by SIGKILL" in words(err)
+    assert "a.1: failed: it was ended by SIGKILL" in words(err)
     # The part of a killed client goes on; its session counts, and is not measured twice.
     with laboratory.start("fleet", "resume", "fleet") as client:
         laboratory.catch(client, lambda: probes(laboratory), "a probe is at work")
@@ -253,10 +253,10 @@ def test_without_a_shared_folder_sessions_come_as_output(laboratory):
     assert part.returncode == 0, err
     (laboratory.folder / "a.out").write_text(f"Welcome to a!\n{out}")
     done = laboratory.do("fleet", "collect", "fleet", "a.out", "--plan", "plan.json")
-    assert (done.returncode, done.stdout) == (0, "1 sessions brought in, 0 were there already\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "1 new session brought in, 0 there already\n"), done.stderr
     folder = FleetFolder(laboratory.folder / "fleet")
     assert sessions_of(folder)["a.1"].header.placed.plan == json.loads(plan)["id"]
-    assert "0 sessions brought in, 1 were there" in laboratory.do("fleet", "collect", "fleet", "a.out").stdout
+    assert "0 new sessions brought in, 1 there already" in laboratory.do("fleet", "collect", "fleet", "a.out").stdout
     (laboratory.folder / "a.out").write_text(frame("b.1", "00", b"torn")[:-10])
     torn = laboratory.do("fleet", "collect", "fleet", "a.out")
     assert torn.returncode == IncompleteError.exit_code

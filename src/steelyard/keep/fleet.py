@@ -43,6 +43,8 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.E
 _LINE = 76
 #: What is being brought in takes seconds; older than this it is of one who was killed.
 _TORN_S = 3600.0
+#: Exit code of an attempt that got a SIGTERM.
+TOLD_TO_STOP = 143
 #: Most that a session in the output of a job may unpack to.
 _LARGEST = 1 << 30
 
@@ -298,7 +300,10 @@ def _standing(
         case "running":
             return _by_words(found, None if last and last.what == "ended" else last, now, may_be_dead=False)
         case _ if last is not None and last.what == "ended":
-            return _by_words(found, last, now, may_be_dead=True)
+            # One that was told to stop does not know why; who told it does.
+            told = job.said if last.code == TOLD_TO_STOP else ""
+            ended = _by_words(found, last, now, may_be_dead=True)
+            return msgspec.structs.replace(ended, said=told or ended.said)
         case _:  # a killed one says nothing of itself
             return msgspec.structs.replace(found, state="failed", said=job.said or "it ended and left no word")
 
@@ -312,7 +317,7 @@ def _by_words(found: Standing, last: Word | None, now: float, *, may_be_dead: bo
     silent_s = now - last.at
     if silent_s > _SILENT_S[last.what]:
         said = f"no word from it for {silent_s / 60:.0f} minutes: it was killed, or its node hangs"
-        return msgspec.structs.replace(found, state="failed" if may_be_dead else "waiting", said=said)
+        return msgspec.structs.replace(found, state="failed" if may_be_dead else "silent", said=said)
     if last.what == "measuring":
         return msgspec.structs.replace(found, state="measuring", done=last.done, of=last.of, left_s=last.left_s)
     return msgspec.structs.replace(found, state="waiting", said=last.said or last.what)

@@ -22,8 +22,8 @@ from steelyard.units import format_duration
 #: In a log: how often something new is said, and that there is nothing new.
 _LOG_EVERY_S = 10.0
 _LOG_ANYWAY_S = 120.0
-_STYLES = {"delivered": "green", "measuring": "bold", "failed": "red", "missing": "yellow"}
-_ORDER = ("delivered", "measuring", "waiting", "queued", "failed", "missing")
+_STYLES = {"delivered": "green", "measuring": "bold", "silent": "yellow", "failed": "red", "missing": "yellow"}
+_ORDER = ("delivered", "measuring", "waiting", "silent", "queued", "failed", "missing")
 
 
 def summary(found: Sequence[Standing]) -> str:
@@ -84,15 +84,16 @@ class Board:
 
     def _tell(self, one: Standing) -> None:
         if one.attempts > max(1, self._attempts.get(one.token, 1)):
-            self._line(f"{one.token}: begun again, for the {one.attempts}. time", "yellow")
+            self._line(f"{one.token}: begun again, attempt {one.attempts}", "yellow")
         self._attempts[one.token] = max(one.attempts, self._attempts.get(one.token, 0))
-        if one.state not in ("failed", "missing") or not one.said:
+        if one.state not in ("silent", "failed", "missing") or not one.said:
             return
         # What is wrong with a node is said once, not for each of its sessions.
-        about, verb = (one.token, "failed") if one.state == "failed" else (one.node, "left out")
+        about, verb = (one.node, "left out") if one.state == "missing" else (one.token, str(one.state))
         line = f"{about}: {verb}: {one.said}"
-        if self._told.get(about) != line:
-            self._told[about] = line
+        told = verb if one.state == "silent" else line  # its minutes grow, and are said once
+        if self._told.get(about) != told:
+            self._told[about] = told
             self._line(line, _STYLES[one.state])
 
     def _line(self, text: str, style: str = "") -> None:

@@ -251,6 +251,13 @@ def test_one_that_failed_says_why_itself_and_a_killed_one_by_its_engine():
     assert standing(job=FleetJob(job="1", state="ended")).said == "it ended and left no word"
 
 
+def test_of_one_that_was_told_to_stop_it_is_said_why():
+    stopped = Word(at=99, what="ended", code=fleet.TOLD_TO_STOP, said="it was told to stop")
+    assert standing(BEGUN, stopped, job=DEAD).said == "its node died"
+    assert standing(BEGUN, stopped, job=FleetJob(job="1", state="ended")).said == "it was told to stop"
+    assert standing(BEGUN, stopped).said == "it was told to stop"
+
+
 def test_an_attempt_that_follows_a_failed_one_counts_alone():
     assert standing(BEGUN, FAILED, job=RUNNING).state == "waiting"
 
@@ -259,7 +266,7 @@ def test_long_silence_is_told_from_work():
     silent = standing(BEGUN, MEASURING, now=99 + 600)
     assert silent.state == "failed"
     assert "no word from it for 10 minutes" in silent.said
-    assert standing(BEGUN, MEASURING, job=RUNNING, now=99 + 600).state == "waiting"
+    assert standing(BEGUN, MEASURING, job=RUNNING, now=99 + 600).state == "silent"
     assert standing(BEGUN, MEASURING, now=99 + 60).state == "measuring"
 
 

@@ -51,11 +51,19 @@ def test_what_goes_wrong_is_said_once_and_for_a_node_once(told):
     ]
 
 
+def test_a_node_that_hangs_is_said_once_however_long_it_does(told):
+    board, lines = told
+    for minutes in (5, 6, 7):
+        board.show([one("silent", said=f"no word from it for {minutes} minutes")])
+    assert lines()[0] == "n1.1: silent: no word from it for 5 minutes"
+    assert sum("no word" in line for line in lines()) == 1
+
+
 def test_a_session_that_is_begun_again_is_told(told):
     board, lines = told
     for attempts in (1, 1, 2, 2):
         board.show([one("measuring", attempts=attempts, of=9)])
-    assert lines().count("n1.1: begun again, for the 2. time") == 1
+    assert lines().count("n1.1: begun again, attempt 2") == 1
 
 
 def test_a_log_says_how_far_it_is_but_not_over_and_over(told):

@@ -45,9 +45,9 @@ def command(folder: Path, *outputs: Path, plan: Path | None = None) -> None:
         else:
             new += fresh
             there += not fresh
-    sys.stdout.write(f"{new} sessions brought in, {there} were there already\n")
+    sys.stdout.write(f"{new} new session{'s' if new != 1 else ''} brought in, {there} there already\n")
     if wrong:
-        raise IncompleteError(f"{wrong} sessions were left out: measure them again")
+        raise IncompleteError(f"{wrong} left out: measure {'it' if wrong == 1 else 'them'} again")
     if not new and not there:
         raise IncompleteError("there is no session in this output: look at what the job said")
 

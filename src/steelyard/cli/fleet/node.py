@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import os
 import signal
 import sys
@@ -41,7 +43,6 @@ from steelyard.units import parse_duration
 _STDOUT = "-"
 #: How often a node says how far it is.
 _WORD_EVERY_S = 2.0
-_STOPPED = 143
 
 
 def command(
@@ -87,6 +88,7 @@ def command(
     words = Console(stderr=True, highlight=False)
     speaker = Speaker(folder, token, here.job, here.restart)
     signal.signal(signal.SIGTERM, _stop)
+    sys.stderr = _LosableWords(io.FileIO(2, "w", closefd=False))
     try:
         speaker.say(Word(at=0, what="begun"))
         if what.steelyard != steelyard.__version__:
@@ -105,13 +107,22 @@ def command(
         raise
     except _StoppedError:
         words.print(f"steelyard: the session of {token} was told to stop; nothing of it is kept", markup=False)
-        speaker.say(Word(at=0, what="ended", code=_STOPPED, said="it was told to stop"))
-        return _STOPPED
+        speaker.say(Word(at=0, what="ended", code=fleet.TOLD_TO_STOP, said="it was told to stop"))
+        return fleet.TOLD_TO_STOP
     except KeyboardInterrupt:
         speaker.say(Word(at=0, what="ended", code=130, said="it was interrupted"))
         raise
     speaker.say(Word(at=0, what="ended", code=0))
     return None
+
+
+class _LosableWords(io.TextIOWrapper):
+    """Standard error that loses what has no place: Slurm keeps it in a file, which may lie on the disk that is full."""
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            os.write(self.fileno(), text.encode(errors="replace"))
+        return len(text)
 
 
 class _StoppedError(Exception):

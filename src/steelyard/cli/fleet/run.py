@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -46,8 +47,8 @@ def command(
 ) -> None:
     """Measure the same plan on each of many machines, one session at a time on each.
 
-    The sessions come back into a folder that all machines share, each whole or not at all. What a machine is in the way
-    of is said in a line and the others go on; `steelyard fleet resume` does only what is missing. When this command is
+    The sessions come back into a folder that all machines share, each whole or not at all. What keeps a machine from
+    it is said in a line and the others go on; `steelyard fleet resume` does only what is missing. When this command is
     ended, the jobs of a cluster go on without it.
 
     Parameters
@@ -127,6 +128,7 @@ def drive(folder: FleetFolder, order: FleetOrder, *, start_within: str, node_wai
         words.print("interrupted; what is there is kept: go on with")
         words.print(f"  steelyard fleet resume {folder.path}", markup=False, soft_wrap=True)
         raise
+    sys.stdout.write(f"{folder.path}: complete; `steelyard fleet report {folder.path}` judges its machines\n")
 
 
 def expected_s(plan: FleetPlan) -> float:

@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,9 @@ from pathlib import Path
 from steelyard.errors import EngineError
 from steelyard.measure.engines import LOCAL, Here
 from steelyard.records import FleetJob, FleetNode, FleetOrder
+
+#: How long a command that has met its time limit may take to end by itself.
+_KILL_WAIT_S = 30.0
 
 
 def missing() -> str | None:
@@ -51,6 +55,8 @@ class Engine:
         self._order = order
         self._waiting: deque[tuple[str, Sequence[str], Path]] = deque()
         self._running: tuple[str, subprocess.Popen[bytes]] | None = None
+        self._began = 0.0
+        self._overdue = False
         self._ended: dict[str, FleetJob] = {}
 
     def nodes(self) -> list[FleetNode]:
@@ -65,12 +71,16 @@ class Engine:
         """What was placed by this client; begins the next when one has ended."""
         if self._running is not None and (code := self._running[1].poll()) is not None:
             token, process = self._running
-            said = f"was ended by {signal.Signals(-code).name}" if code < 0 else ""
+            said = f"it was ended by {signal.Signals(-code).name}" if code < 0 else ""
+            if self._overdue:
+                said = "it met its time limit: ask for more with --time-limit"
             self._ended[token] = FleetJob(
                 job=str(process.pid), state="ended", code=code if code >= 0 else 128 - code, said=said
             )
             self._running = None
-        if self._running is None and self._waiting:
+        if self._running is not None:
+            self._hold_to_its_time(self._running[1])
+        elif self._waiting:
             self._running = self._start(*self._waiting.popleft())
         found = {token: FleetJob(job="", state="queued", said="its turn comes") for token, _, _ in self._waiting}
         if self._running is not None:
@@ -78,7 +88,17 @@ class Engine:
             found[token] = FleetJob(job=str(process.pid), state="running")
         return {**self._ended, **found}
 
+    def _hold_to_its_time(self, process: subprocess.Popen[bytes]) -> None:
+        """Tell one that hangs to end, and end it when it does not listen."""
+        late_s = time.monotonic() - self._began - self._order.time_limit_s
+        if late_s >= _KILL_WAIT_S:
+            process.kill()
+        elif late_s >= 0 and not self._overdue:
+            self._overdue = True
+            process.terminate()
+
     def _start(self, token: str, command: Sequence[str], output: Path) -> tuple[str, subprocess.Popen[bytes]]:
+        self._began, self._overdue = time.monotonic(), False
         with output.open("ab") as words:
             environment = {**os.environ, "STEELYARD_JOB": f"{os.getpid()}/{token}"}
             return token, subprocess.Popen(

@@ -4,6 +4,7 @@
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from steelyard.errors import EngineError, StorageError
@@ -89,7 +90,21 @@ def test_what_the_local_engine_runs_ends_with_it(tmp_path):
     assert engine.jobs()["a.1"].state == "running"
     engine.close()
     job = engine.jobs()["a.1"]
-    assert (job.state, job.code, job.said) == ("ended", 143, "was ended by SIGTERM")
+    assert (job.state, job.code, job.said) == ("ended", 143, "it was ended by SIGTERM")
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_what_hangs_is_ended_by_the_local_engine_and_the_next_begins(tmp_path, monkeypatch, listens):
+    monkeypatch.setattr(local, "_KILL_WAIT_S", 0.2)
+    order = msgspec.structs.replace(an_order(), time_limit_s=0.5)
+    engine = local.Engine(order)
+    deaf = "" if listens else "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    hangs = f"import signal, time; {deaf}print('here', flush=True); time.sleep(600)"
+    engine.place("a.1", "a", [sys.executable, "-c", hangs], tmp_path / "a")
+    engine.place("b.1", "b", ["true"], tmp_path / "b")
+    processes.until(lambda: engine.jobs()["b.1"].state == "ended", "the next one has run")
+    assert engine.jobs()["a.1"].said == "it met its time limit: ask for more with --time-limit"
+    assert engine.jobs()["b.1"].code == 0
 
 
 # --- Slurm ------------------------------------------------------------------------------------------------------------
