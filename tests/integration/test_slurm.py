@@ -20,7 +20,7 @@ from tests.integration.laboratory import QUICK, a_laboratory, words
 from tests.integration.slurm import NODES, Cluster, a_cluster
 from tests.integration.test_fleet import assert_nothing_overlaps, measuring, sessions_of
 
-ROOT = Path(__file__).parents[2]
+FILES = Path(__file__).parents[2] / "docs" / "how-to" / "files"
 #: Sessions wait for each other by the lock of the one machine that all nodes are.
 PATIENCE_S = 4 * processes.PATIENCE_S
 RUN = ("fleet", "run", "plan.json", "--engine", "slurm", "--even-if-busy", "--poll", "200ms", "--node-wait", "1s")
@@ -85,8 +85,19 @@ def assert_attempts_take_turns_on_each_node(folder: FleetFolder) -> None:
         assert all(first[1] <= second[0] + 0.01 for first, second in itertools.pairwise(sorted(on_node)))
 
 
+def assert_nine_sessions(folder: FleetFolder) -> None:
+    """Each token has exactly one session, whole, and on no node did two measure at a time."""
+    found = sessions_of(folder)
+    assert set(found) == {f"{node}.{number}" for node in NODES for number in (1, 2, 3)}
+    assert all(session.end for session in found.values())
+    assert len({session.header.id for session in found.values()}) == 9
+    assert {session.header.placed.engine for session in found.values()} == {"slurm"}
+    assert_nothing_overlaps(found.values())
+    assert_attempts_take_turns_on_each_node(folder)
+
+
 def test_nine_sessions_on_three_nodes_whatever_is_killed_meanwhile(cluster, folder):
-    """SIGKILL to a probe, a node's daemon, the client and the controller, while their work goes on."""
+    """SIGKILL to a probe, a node's daemon, the client and the controller while they work; then two clients at once."""
     client = start(cluster, *RUN, "--nodes", "n[1-3]", "--sessions", "3", "-o", folder.path)
     processes.until(lambda: any_measuring(folder, "n"), "a session is being measured", PATIENCE_S)
     processes.until(lambda: probes(cluster), "a probe is at work")
@@ -98,20 +109,13 @@ def test_nine_sessions_on_three_nodes_whatever_is_killed_meanwhile(cluster, fold
     finish(client)
     cluster.kill("slurmctld")
     cluster.start_node("n1")
-    client = start(cluster, *RESUME, folder.path)
+    clients = [start(cluster, *RESUME, folder.path) for _ in range(2)]
     processes.until(lambda: len(folder.delivered()) >= 3, "what was placed goes on without a controller", PATIENCE_S)
     cluster.start_controller()
-    code, said = finish(client)
-    assert code == 0, said
-    assert "9 of 9 sessions are there" in said
-
-    found = sessions_of(folder)
-    assert set(found) == {f"{node}.{number}" for node in NODES for number in (1, 2, 3)}
-    assert all(session.end for session in found.values())
-    assert len({session.header.id for session in found.values()}) == 9
-    assert {session.header.placed.engine for session in found.values()} == {"slurm"}
-    assert_nothing_overlaps(found.values())
-    assert_attempts_take_turns_on_each_node(folder)
+    for code, said in map(finish, clients):
+        assert code == 0, said
+        assert "9 of 9 sessions are there" in said
+    assert_nine_sessions(folder)
     before = {path: path.stat().st_ino for path in folder.delivered().values()}
     assert do(cluster, *RESUME, folder.path)[0] == 0
     assert {path: path.stat().st_ino for path in folder.delivered().values()} == before
@@ -175,7 +179,46 @@ def job_of(cluster: Cluster, folder: FleetFolder, token: str) -> str:
     return cluster.ask("squeue", "--noheader", "--states=all", f"--name={name}", "--format=%i").split()[-1]
 
 
-def test_a_disk_that_is_full_in_the_middle_of_a_session_is_said_by_its_exit_code(cluster, folder):
+@pytest.fixture
+def disk(folder):
+    """The folder of the fleet on a disk of its own, whose size in bytes can be said."""
+    folder.path.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "none", folder.path], capture_output=True, text=True, check=False)
+    if made.returncode:
+        pytest.skip(f"only root can mount a disk that all nodes see ({made.stderr.strip()})")
+    try:
+        yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}", folder.path], check=True)
+    finally:
+        subprocess.run(["umount", "--lazy", folder.path], check=True)
+
+
+def test_nine_sessions_on_three_nodes_although_the_disk_fills_up_in_the_middle_of_one(cluster, folder, disk):
+    client = start(cluster, *RUN, "--nodes", "n[1-3]", "--sessions", "3", "-o", folder.path)
+    processes.until(lambda: len(folder.delivered()) >= 2, "two sessions are there", PATIENCE_S)
+    there = os.statvfs(folder.path)
+    # Room for the beginning of a session and not for its end.
+    largest = max(path.stat().st_size for path in folder.delivered().values())
+    disk((there.f_blocks - there.f_bfree) * there.f_bsize + largest // 2)
+    code, said = finish(client)
+    assert code == IncompleteError.exit_code, said
+    kept = {path: path.read_bytes() for path in folder.delivered().values()}
+    assert 2 <= len(kept) < 9
+    assert all(session.end for session in sessions_of(folder).values())
+    assert list((folder.path / "incoming").iterdir()) == []
+    # Why is said by the part of the fleet on the node, if there is still room for its words, else by its exit code.
+    why = re.findall(r"(n[123]\.[123]): failed: .*?(?:No space left on device|exit code 74: There is no room)", said)
+    assert set(why) == {f"{node}.{number}" for node in NODES for number in (1, 2, 3)} - set(folder.delivered())
+    for token in why:
+        assert cluster.job(job_of(cluster, folder, token))["ExitCode"] == f"{StorageError.exit_code}:0"
+
+    disk("50%")
+    code, said = do(cluster, *RESUME, folder.path)
+    assert code == 0, said
+    assert_nine_sessions(folder)
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def test_a_node_without_room_of_its_own_is_said_by_its_exit_code(cluster, folder):
     # Slurm gives a job the limits of who submitted it; one on the size of files stands in for a full disk.
     def small() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (6000, resource.RLIM_INFINITY))
@@ -191,16 +234,17 @@ def test_a_disk_that_is_full_in_the_middle_of_a_session_is_said_by_its_exit_code
 
 
 def test_a_batch_script_of_ones_own_works_and_keeps_to_its_cpus(cluster, folder):
-    script = (ROOT / "docs" / "how-to" / "files" / "fleet.sbatch").read_text()
+    script = (FILES / "fleet.sbatch").read_text()
     cpus = len(os.sched_getaffinity(0))
     path = f"{Path(processes.command()[0]).parent}:{cluster.environment()['PATH']}"
     environment = {**cluster.environment(), "STEELYARD_NODE_OPTIONS": "--even-if-busy", "PATH": path}
 
-    def submit(script: str, *options: str) -> str:
-        command = ["sbatch", "--parsable", "--requeue", *options]
+    def submit(script: str, into: Path, *options: str) -> str:
+        file = cluster.laboratory.folder / "fleet.sbatch"
+        file.write_text(script)
+        command = ["sbatch", "--parsable", *options, file, "plan.json", into]
         done = subprocess.run(
             command,
-            input=script,
             env=environment,
             cwd=cluster.laboratory.folder,
             capture_output=True,
@@ -209,8 +253,8 @@ def test_a_batch_script_of_ones_own_works_and_keeps_to_its_cpus(cluster, folder)
         )
         return done.stdout.strip()
 
-    shared = script.replace("--to fleet", f"--to {folder.path}").replace("#SBATCH --exclusive", "#")
-    job = submit(shared, "--array=1-2", "--nodelist=n1", "--cpus-per-task=1")
+    shared = script.replace("#SBATCH --exclusive", "#")
+    job = submit(shared, folder.path, "--array=1-2", "--nodelist=n1", "--cpus-per-task=1")
     processes.until(lambda: len(folder.delivered()) == 2, "both sessions are there", PATIENCE_S)
     found = sessions_of(folder)
     assert set(found) == {"n1.1", "n1.2"}
@@ -222,7 +266,7 @@ def test_a_batch_script_of_ones_own_works_and_keeps_to_its_cpus(cluster, folder)
 
     plan = cluster.laboratory.folder / "plan.json"
     plan.write_text(plan.read_text().replace('"steelyard": "', '"steelyard": "9.'))
-    other = submit(script.replace("--to fleet", f"--to {folder.path}-other"), "--array=1")
+    other = submit(script, folder.path.with_name("other"), "--array=1")
     ended = cluster.until_job(f"{other}_1", "FAILED")
     assert ended["ExitCode"] == f"{VersionError.exit_code}:0"
 
