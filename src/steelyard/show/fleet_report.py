@@ -54,7 +54,8 @@ def show(found: FleetFindings, console: Console, *, every: bool) -> None:
         console.print(f"left out: {plain(line)}", markup=False, soft_wrap=True)
     console.print(
         f"{found.sessions} sessions; a machine is different when it is off by more than {100 * found.margin:g} % and "
-        "further than the others predict; a healthy fleet has one accused in at most 5 % of reports",
+        "further than the others predict; a healthy fleet has one accused in at most 5 % of reports, in up to 10 % "
+        "where machines are often disturbed",
         markup=False,
         soft_wrap=True,
     )

@@ -24,8 +24,9 @@ def command(
     """Say which machines are unlike the others of their kind, in which cases, and by how much.
 
     A machine is different when it is off by more than the margin and further than the other machines predict. In a
-    healthy fleet that is said of any machine in at most 5 % of reports (`steelyard prove`). Machines of different keys
-    are never held against each other.
+    healthy fleet that is said of any machine in at most 5 % of reports, and in up to 10 % where machines are throttled
+    or often disturbed while they measure (`steelyard prove --fleets 100`). Machines of different keys are never held
+    against each other.
 
     Parameters
     ----------
