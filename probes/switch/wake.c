@@ -8,7 +8,8 @@
  * Known answer: FUTEX_WAKE says how many it woke, each time one. A round in which a sleeper was not yet asleep, or in
  * which the kernel switched away from the waker, counts neither as work nor as time.
  * Overhead: two clock reads a round, a few ns a wake; storing the word that the sleeper looks at.
- * Limits: the system call is in the figure. The CPU is awake: to wake another one that idles costs more.
+ * Limits: the system call is in the figure. The CPU is awake: to wake another one that idles costs more. Between two
+ * rounds all go to sleep again, untimed, which takes some ten times as long as a round; values are short for that.
  * Assembly: wake_all contains (call|bl).*<syscall
  * Source: perf bench futex wake (Linux, tools/perf/bench/futex-wake.c), which wakes many by one call. */
 #define _GNU_SOURCE
@@ -145,6 +146,7 @@ static const struct probe wake_probe = {
     .placements = "same",
     .uses = "cpu,sched",
     .baseline = "call/syscall",
+    .value_ms = 1,
     .metrics = (const struct probe_metric[]){
         {"wake", "s", "lower", "wall", "operations", "time of the call that wakes"},
         {"undisturbed_fraction", "1", "neither", "undisturbed", "rounds",

@@ -7,6 +7,7 @@ import pytest
 
 from steelyard.__main__ import main
 from steelyard.errors import SelectionError, SessionFileError, UsageError
+from steelyard.judge import explain
 from steelyard.keep import session as sessions
 from tests.integration.laboratory import words
 from tests.unit.judge.sessions import steady, weighed
@@ -33,8 +34,7 @@ def test_what_is_needed_is_measured_and_nothing_else(laboratory):
     assert one["explained"]["value"] == pytest.approx(one["whole"]["value"] - one["rest"]["value"], rel=0.05)
     (path,) = (laboratory.folder / "sessions").glob(f"*{sessions.SUFFIX}")
     measured = {case.probe for case in sessions.read(path).header.selection}
-    assert {"switch/pipe", "call/syscall"} <= measured
-    assert not measured - {"switch/pipe"} - {part["label"].partition("[")[0].partition("@")[0] for part in one["parts"]}
+    assert measured == explain.library()["switch_pipe"].probes
 
 
 def test_a_session_says_what_it_lacks(kept, capsys):
@@ -53,10 +53,38 @@ def test_without_a_case_all_composites_are_listed(kept, capsys):
     assert "were not measured" in printed
 
 
+def test_without_a_session_the_composites_are_declared(capsys):
+    assert main(["explain"]) == 0
+    printed = words(capsys.readouterr().out)
+    assert "No session was measured yet" in printed
+    for name, composite in explain.library().items():
+        assert f"{name} {composite.case} {words(composite.made_of)} " in printed
+        assert all(part.what in printed for part in composite.part)
+    assert "1 for each sleeps_per_operation: wake-ups (switch/wake@same less call/syscall@same)" in printed
+
+
+def test_without_a_session_the_one_that_is_asked_for_is_declared(capsys):
+    assert main(["explain", "lock/counter_flock"]) == 0
+    printed = words(capsys.readouterr().out)
+    assert "lock_flock" in printed
+    assert "lock_mutex" not in printed
+    assert "`steelyard explain 'lock/counter_flock' --measure` measures what it needs" in printed
+
+
+def test_without_a_session_the_declarations_are_objects(capsys):
+    assert main(["explain", "lock_flock", "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)
+    assert (one["composite"], one["state"]) == ("lock_flock", "not measured")
+    assert one["part"][0]["case"] == "call/syscall@same"
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
         (["switch/pip"], SelectionError, "did you mean switch/pipe"),
+        (["pipes"], SelectionError, "did you mean pipe"),
+        (["switch/pip[kind=thread]@same"], SelectionError, "did you mean switch/pipe"),
+        (["2718281828"], SelectionError, "`steelyard explain` lists the composites"),
         (["switch/pipe", "a.jsonl", "--measure"], UsageError, "leave SESSION"),
         (["switch/pipe", "--blocks", "3"], UsageError, "give --measure"),
         (["switch/pipe", "nowhere.jsonl"], SessionFileError, "cannot be read"),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +15,7 @@ from steelyard.errors import SelectionError, SessionFileError, UsageError
 from steelyard.judge import explain
 from steelyard.judge.explain import Composite
 from steelyard.keep import session as sessions
+from steelyard.measure import plan
 from steelyard.records import Case, CasePattern, Session
 from steelyard.show import explain as shown
 
@@ -41,7 +41,8 @@ def command(
         A case, a probe, a question or a way: ``switch/pipe``, ``message``. When left out: all composites, and which
         of them the session explains.
     session
-        Session file; the newest one of the sessions folder when left out.
+        Session file; the newest one of the sessions folder when left out. Where there is none yet, what the composites
+        are said to be made of is printed without figures.
     parts
         Another session of the same machine, for parts that the first one lacks. May be repeated.
     measure
@@ -68,6 +69,9 @@ def command(
     else:
         if settings != Settings() or output_file:
             raise UsageError("--blocks, --budget, --quick, --seed and --output say how to measure: give --measure too")
+        if not (session or parts or sessions.newest()):
+            _declare(composites, case, json)
+            return
         here = sessions.read(session or sessions.latest())
     others = [_of_the_same_machine(path, here) for path in parts or ()]
     found = explain.explain(here, composites, asked=case, others=others)
@@ -82,11 +86,18 @@ def command(
 def _meant(text: str) -> Mapping[str, Composite]:
     found = explain.meant(text)
     if not found:
-        probes = [composite.pattern.probe for composite in explain.library().values()]
-        close = difflib.get_close_matches(text, [*explain.library(), *probes], n=3, cutoff=0.5)
+        close = explain.nearest(text)
         hint = f"did you mean {' or '.join(close)}?" if close else "`steelyard explain` lists the composites"
         raise SelectionError(f'no composite is about "{text}"; {hint}')
     return found
+
+
+def _declare(composites: Mapping[str, Composite], case: str | None, json: bool) -> None:
+    """Print what costs are made of, where nothing was measured yet."""
+    if json:
+        output.print_json(shown.declarations(composites))
+    else:
+        shown.show_declarations(composites, case, output.console())
 
 
 def _of_the_same_machine(path: Path, here: Session) -> Session:
@@ -100,22 +111,34 @@ def _of_the_same_machine(path: Path, here: Session) -> Session:
 
 
 def _measured(composites: Mapping[str, Composite], asked: str | None, settings: Settings, path: Path | None) -> Session:
-    """A session of what these composites need. A part that cannot be measured here is missing, and said to be."""
-    lab = Lab()
+    """A session of what these composites need. What cannot be measured here is missing, and said to be."""
+    lab = Lab(only={plan.NULL}.union(*(composite.probes for composite in composites.values())))
     wanted: dict[str, Case] = {}
-    for composite in composites.values():
-        for whole in _wholes(lab, composite, asked):
+    impossible: dict[str, SelectionError] = {}
+    for name, composite in composites.items():
+        try:
+            wholes = _wholes(lab, composite, asked)
+        except SelectionError as error:
+            impossible[name] = error
+            continue
+        for whole in wholes:
             wanted.setdefault(whole.name, whole)
-            for name in explain.needed(composite, whole):
-                wanted.update((part.name, part) for part in _if_it_can(lab, name))
+            for needed in explain.needed(composite, whole):
+                wanted.update((part.name, part) for part in _if_it_can(lab, needed))
+    if impossible and not wanted:
+        raise next(iter(impossible.values()))
+    for name, reason in impossible.items():
+        lab.say(f"{name} is left out: {reason}")
     return lab.measure(lab.header(list(wanted.values()), settings), path, deadline=settings.deadline)
 
 
 def _wholes(lab: Lab, composite: Composite, asked: str | None) -> list[Case]:
-    """The cases to explain: the one that was asked for, or those of a short sweep."""
-    pattern = CasePattern.parse(asked) if asked else None
-    named = asked if pattern is not None and asked is not None else composite.case
-    return [case for case in lab.select([named], [], [], brief=True) if composite.pattern.matches(case)]
+    """The cases to explain: those of a short sweep that agree with what was asked for."""
+    own = composite.pattern
+    given = CasePattern.parse(asked) if asked else None
+    params = [f"{key}={value}" for key, value in given.parameters.items() if key not in own.parameters] if given else []
+    placements = [given.placement] if given and given.placement else []
+    return lab.select([composite.case], params, placements, brief=True)
 
 
 def _if_it_can(lab: Lab, name: str) -> list[Case]:

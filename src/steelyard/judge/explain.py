@@ -8,6 +8,7 @@ The rest is never clamped: parts that cost more than the whole are said to.
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -95,6 +96,13 @@ class Composite(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         pattern = CasePattern.parse(self.case)
         assert pattern is not None, "checked when it was made"  # noqa: S101
         return pattern
+
+    @property
+    def probes(self) -> frozenset[str]:
+        """The probes that measure it and its parts."""
+        templates = [template for part in self.part for template in (part.case, part.less) if template is not None]
+        patterns = (CasePattern.parse(_PLACEHOLDER.sub("x", template)) for template in templates)
+        return frozenset({self.pattern.probe, *(pattern.probe for pattern in patterns if pattern)})
 
     def is_meant_by(self, text: str) -> bool:
         """Whether a case, a probe, a question or a way, as a person types it, stands for this composite."""
@@ -197,6 +205,15 @@ def library() -> Mapping[str, Composite]:
 def meant(text: str) -> dict[str, Composite]:
     """The composites that a name, a case, a probe, a question or a way stands for."""
     return {name: one for name, one in library().items() if name == text or one.is_meant_by(text)}
+
+
+def nearest(text: str) -> list[str]:
+    """What somebody may have meant who typed what no composite is about: names, probes and ways, the nearest first."""
+    pattern = CasePattern.parse(text)
+    probes = [composite.pattern.probe for composite in library().values()]
+    ways = [way for probe in probes for way in probe.split("/")]
+    typed = pattern.probe if pattern else text
+    return difflib.get_close_matches(typed, dict.fromkeys([*probes, *library(), *ways]), n=3, cutoff=0.5)
 
 
 def bound(template: str, case: Case) -> str:

@@ -35,12 +35,17 @@ def new_path(machine_key: str) -> Path:
     return sessions_folder() / f"{moment}-{machine_key}-{secrets.token_hex(2)}{SUFFIX}"
 
 
+def newest() -> Path | None:
+    """The newest session in the sessions folder; None if there is none yet."""
+    return max(sessions_folder().glob(f"*{SUFFIX}"), default=None)
+
+
 def latest() -> Path:
-    """The newest session in the sessions folder."""
-    found = sorted(sessions_folder().glob(f"*{SUFFIX}"))
-    if not found:
+    """The same for who cannot go on without; raises SessionFileError."""
+    found = newest()
+    if found is None:
         raise SessionFileError(f"there is no session in {sessions_folder()} yet: `steelyard run` makes one")
-    return found[-1]
+    return found
 
 
 class SessionWriter:

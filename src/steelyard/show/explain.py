@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.judge.explain import CONFIDENCE, Explanation, Explanations, PartSeen, State, Sum
+from steelyard.judge.explain import CONFIDENCE, Composite, Explanation, Explanations, Part, PartSeen, State, Sum
 from steelyard.units import format_interval, format_quantity
 
 _STYLES = {
@@ -55,6 +56,33 @@ def show_short(findings: Explanations, console: Console) -> None:
         "`steelyard explain CASE` shows the parts, `steelyard explain CASE --measure` measures what it needs.",
         style="dim",
     )
+
+
+def show_declarations(composites: Mapping[str, Composite], asked: str | None, console: Console) -> None:
+    """What costs are said to be made of, without figures: there is no session yet."""
+    console.print(Text("No session was measured yet: these are the composites and their parts, without figures."))
+    console.print()
+    for name, composite in composites.items():
+        console.print(Text.assemble((name, "bold cyan"), f"  {composite.case}"))
+        console.print(Text(f"  {composite.made_of}"))
+        for part in composite.part:
+            console.print(Text(f"  {_declared(part)}", style="dim"))
+    console.print()
+    whose, needs = (f"'{asked}'", "it needs") if asked else ("CASE", "a case needs")
+    console.print(Text(f"`steelyard explain {whose} --measure` measures what {needs}.", style="dim"))
+
+
+def _declared(part: Part) -> str:
+    each = f" for each {part.per}" if part.per else ""
+    less = f" less {part.less}" if part.less else ""
+    return f"{part.times:g}{each}: {part.what} ({part.case}{less})"
+
+
+def declarations(composites: Mapping[str, Composite]) -> list[dict[str, Any]]:
+    """One object a composite, as its file declares it, for who has no session yet."""
+    return [
+        {"composite": name, "state": "not measured", **msgspec.to_builtins(one)} for name, one in composites.items()
+    ]
 
 
 def objects(findings: Explanations) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@
 import msgspec
 import pytest
 
-from steelyard.judge.explain import Composite, Part, State, bound, explain, library, meant, needed
+from steelyard.judge.explain import Composite, Part, State, bound, explain, library, meant, nearest, needed
 from tests.unit.judge.sessions import noisy, steady, the_case, weighed
 
 WHOLE = "message/tube[size=64,kind=thread]@same"
@@ -184,3 +184,25 @@ def test_a_composite_is_found_by_how_people_name_it():
 
 def test_the_library_is_read_file_by_file():
     assert {"switch_pipe"} <= library().keys()
+
+
+def test_its_probes_are_those_of_the_whole_of_the_parts_and_of_what_is_taken_off():
+    part = Part(what="switches", case="switch/yield[kind={kind}]@same", less="call/enter@same", because="one a side")
+    assert Composite(case="message/tube@same", made_of="a switch", source="made up", part=(part,)).probes == {
+        "message/tube",
+        "switch/yield",
+        "call/enter",
+    }
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant_by_it"),
+    [("switch/pip", "switch/pipe"), ("pipes", "pipe"), ("lock_mutx", "lock_mutex"), ("switch/pip@same", "switch/pipe")],
+)
+def test_the_nearest_to_what_was_typed_comes_first(typed, meant_by_it):
+    assert nearest(typed)[0] == meant_by_it
+    assert meant(meant_by_it)
+
+
+def test_nothing_is_near_to_what_has_nothing_in_common():
+    assert nearest("2718281828") == []
