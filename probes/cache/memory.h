@@ -43,7 +43,8 @@ static inline uint64_t huge_bytes_at(const void *address)
 }
 
 /* `bytes` of zeroed memory that is there, aligned to a huge page, on small pages or, as far as the kernel gives them,
- * on huge ones (huge_bytes_at tells). Freed with the process. */
+ * on huge ones (huge_bytes_at tells). Freed with the process. The kernel zeroes it when one byte of a page is
+ * written. */
 static inline void *memory_new(uint64_t bytes, enum pages pages)
 {
     uint64_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -52,7 +53,8 @@ static inline void *memory_new(uint64_t bytes, enum pages pages)
         probe_skip("%llu MiB of memory are not available", (unsigned long long)(whole >> 20));
     at += HUGE_PAGE - (uintptr_t)at % HUGE_PAGE;
     madvise(at, whole, pages == HUGE_PAGES ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-    memset(at, 0, bytes);
+    for (uint64_t i = 0; i < bytes; i += SMALL_PAGE)
+        *(volatile unsigned char *)(at + i) = 0;
     return at;
 }
 
