@@ -14,7 +14,7 @@ sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "su
 import shutil  # noqa: E402
 import subprocess  # noqa: E402
 
-from server import HOST, Server, main  # noqa: E402
+from server import HOST, Server, main, workloads  # noqa: E402
 
 _CONFIGURATION = """
 daemon off;
@@ -48,7 +48,7 @@ http {{
 class Nginx(Server):
     title = "nginx"
     package = "Debian: apt-get install nginx-light"
-    cannot = dict.fromkeys(("page", "search", "own"), "runs no application")
+    cannot = dict.fromkeys({*workloads.NAMES} - {"hello", *workloads.STATIC_SIZES}, "runs no application")
     most_threads = 1
 
     program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")

@@ -15,11 +15,9 @@ here, so that all are weighed alike:
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,9 +30,10 @@ sys.path.insert(1, os.path.join(_HERE, "..", "python"))
 
 import conformance  # noqa: E402
 import workloads  # noqa: E402
+from daemons import Daemon  # noqa: E402
 from generators import BROWSER_HEADERS, GENERATORS, SHORTEST_S, Demand, GeneratorError, Load, Wrk, installed  # noqa: E402
 from probe import Choice, Integer, Metric, Probe, Value, fail, main, skip  # noqa: E402
-from processes import Held, Used, children, held, open_connections, used  # noqa: E402
+from processes import Held, Used, held, open_connections, used  # noqa: E402
 
 __all__ = ["HOST", "Server", "backlog", "main"]
 
@@ -54,7 +53,6 @@ _BUSY = 0.95
 _OF_A_HEAD = 100
 #: How often each connection is to be answered in a value at least, on average.
 _TURNS = 4
-_LAUNCH = os.path.abspath(os.path.join(_HERE, "..", "..", "..", "launch"))
 
 _METRICS = (
     Metric("cpu", "s", "lower", "server_cpu", "operations", "CPU time of all processes of the server for one request"),
@@ -70,6 +68,7 @@ _METRICS = (
     Metric("ready", "s", "lower", "ready", "one", "time from its start to its first right answer"),
     Metric("server_share", "1", "neither", "server_cpu", "watched", "share of a CPU that the server used"),
     Metric("generator_share", "1", "neither", "generator_cpu", "watched", "the same of the generator"),
+    Metric("store_cpu", "s", "lower", "store_cpu", "with_a_store", "CPU time of the database or search daemon"),
     Metric("of_rate", "1", "higher", "operations", "offered", "share of a given rate that was answered"),
 )  # fmt: skip
 
@@ -123,7 +122,7 @@ class Server(Probe):
         here = installed() or ["wrk"]
         cls.question = cls.__dict__.get("question") or f"What does a request cost that {cls.title} answers?"
         cls.parameters = (
-            Choice("application", "what answers; `own` is the one that `steelyard wsgi` names", can,
+            Choice("application", workloads.DOC, can,
                    tuple(name for name in ("hello",) if name in can) or can[:1]),
             Integer("connections", "connections of the client, or fewer", "1", (50,), 1, 10_000),
             Choice("generator", "the program that loads the server", tuple(GENERATORS), (here[0],)),
@@ -199,7 +198,7 @@ class Server(Probe):
     def setup(self) -> None:
         self._check_what_is_asked()
         self.folder = tempfile.mkdtemp(prefix="request-")
-        self.workload = workloads.make(self.given["application"], self.folder)
+        self.workload = workloads.make(self.given["application"], self.folder, self.cpu_of(1))
         self.port = _free_port()
         self.keep_alive = self.given["keep_alive"] == "yes"
         self.place(1)  # from here on with the generator, away from the server
@@ -211,7 +210,7 @@ class Server(Probe):
             self.caveat("server and generator share one CPU, as the machine has no other")
         self._start()
         self._wait_until_ready()
-        self._first_tree = used(self.launcher.pid)
+        self._first_tree = used(self._daemon.pid)
         self._compare_bodies()
         self._results: List[Value] = []
         self._loads: List[Load] = []
@@ -226,13 +225,13 @@ class Server(Probe):
         shortest_s = max(_SHORTEST_AT_A_RATE_S if self.given["rate"] else SHORTEST_S, turns_s)
         seconds = max(shortest_s, min(operations / rate, _LONGEST_VALUE_S))
         requests = round(seconds * rate)
-        before = used(self.launcher.pid)
+        before, asked_before = used(self._daemon.pid), self._used_by_the_store()
         value.start()
         load = self._load(requests, seconds)
         value.stop()
-        after = used(self.launcher.pid)
+        after, asked_after = used(self._daemon.pid), self._used_by_the_store()
         self._check_processes(after)
-        self._account(value, load, after.cpu_ns - before.cpu_ns)
+        self._account(value, load, after.cpu_ns - before.cpu_ns, asked_after - asked_before)
 
     def teardown(self) -> None:
         self._check_connections()
@@ -241,6 +240,8 @@ class Server(Probe):
             for complaint in conformance.wrong_with(self.port, self.workload.path, self.workload.data):
                 self.caveat(f"errors: {self.title} {complaint}")
         self._end()
+        if self.workload.store:
+            self.workload.store.end()
         self._judge_generator()
 
     def selftest(self) -> None:
@@ -263,7 +264,7 @@ class Server(Probe):
         if self.generator.program() is None:
             skip(f"{self.generator.name} is not installed: {self.generator.package}")
         if self.given["rate"] and not self.generator.holds_a_rate:
-            skip(f"{self.generator.name} cannot hold a rate: take generator=oha")
+            skip(_no_rate(self.generator.name))
         if missing := self.missing():
             skip(missing)
 
@@ -272,41 +273,22 @@ class Server(Probe):
         return None
 
     def _start(self) -> None:
-        read_end, write_end = os.pipe()
-        # Without a name: the launcher removes the folder, and last words stay.
-        self._words = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the server
-        cpu = self.cpu_of(0)
-        command = [
-            *(_LAUNCH, "--run-id", f"{os.path.basename(self.folder)}", "--parent", str(os.getpid())),
-            *(() if cpu is None else ("--cpus", str(cpu))),
-            *("--deadline-ms", str(round(signal.getitimer(signal.ITIMER_REAL)[0] * 1000))),
-            *("--scratch", self.folder, "--report", str(write_end), "--"),
-            # The user's application may look for its files in the folder where it was written.
-            *(("/usr/bin/env", f"--chdir={self.workload.own_folder}") if self.workload.own_folder else ()),
-            *self.command(),
-        ]
+        # The user's application may look for its files in the folder where it was written.
+        own = self.workload.own_folder
+        command = [*(("/usr/bin/env", f"--chdir={own}") if own else ()), *self.command()]
         environment = {**os.environ, **self.workload.environment, **self.environment()}
         borrowing = (os.path.join(_HERE, "borrowed"),) if _BORROW else ()
         folders = (*borrowing, *self.workload.import_folders, os.environ.get("PYTHONPATH", ""))
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
         self._started_ns = time.monotonic_ns()
-        self.launcher = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=self._words,
-            stderr=self._words,
-            pass_fds=(write_end,),
-            env=environment,
-        )
-        os.close(write_end)
-        self._report = read_end
+        self._daemon = Daemon(command, self.folder, self.cpu_of(0), environment)
 
     def _wait_until_ready(self) -> None:
         """Ask until the answer is right: a port that listens is no server yet."""
         last = "it refuses connections"
         end = time.monotonic() + self.ready_within_s
         while time.monotonic() < end:
-            if self.launcher.poll() is not None:
+            if self._daemon.has_ended():
                 self._ended("before it was ready")
             try:
                 answer = self._ask()
@@ -315,10 +297,10 @@ class Server(Probe):
             else:
                 self._ready_ns = time.monotonic_ns() - self._started_ns
                 if complaint := self.workload.complaint(answer.status, answer.body):
-                    fail(f"{self.title} answers wrongly: {complaint}{self._said()}")
+                    fail(f"{self.title} answers wrongly: {complaint}{self._daemon.said()}")
                 return
             time.sleep(0.005)
-        fail(f"{self.title} was not ready within {self.ready_within_s:g} s: {last}{self._said()}")
+        fail(f"{self.title} was not ready within {self.ready_within_s:g} s: {last}{self._daemon.said()}")
 
     def _ask(self, timeout_s: float = 2.0) -> Answer:
         with socket.create_connection((HOST, self.port), timeout=timeout_s) as connection:
@@ -362,9 +344,9 @@ class Server(Probe):
         try:
             yield
         except (GeneratorError, OSError, ValueError) as error:
-            if self._is_gone():
+            if self._daemon.is_gone():
                 self._ended("under load")
-            fail(f"{self.title} under load: {error}{self._said()}")
+            fail(f"{self.title} under load: {error}{self._daemon.said()}")
 
     def _load(self, requests: int, seconds: float) -> Load:
         """Load it; for longer where not a single answer came."""
@@ -381,7 +363,7 @@ class Server(Probe):
     def _load_once(self, requests: int, seconds: float) -> Load:
         with self._blamed():
             load = self.generator.load(self._demand(), requests, seconds)
-        if self._is_gone():
+        if self._daemon.is_gone():
             self._ended(f"under load, after {load.answered} answers")
         if wrong := {kind: count for kind, count in load.wrong.items() if count}:
             words = ", ".join(f"{count} with a wrong {kind}" for kind, count in wrong.items())
@@ -405,8 +387,13 @@ class Server(Probe):
             self.caveat(f"{len(lost)} of its processes ended under load")
             self._first_tree = after
 
-    def _account(self, value: Value, load: Load, cpu_ns: int) -> None:
-        memory: Held = held(self.launcher.pid)
+    def _used_by_the_store(self) -> int:
+        """CPU time in ns of what the application asks, where that is a process of ours."""
+        store = self.workload.store
+        return used(store.pid).cpu_ns if store and store.pid else 0
+
+    def _account(self, value: Value, load: Load, cpu_ns: int, store_cpu_ns: int) -> None:
+        memory: Held = held(self._daemon.pid)
         value.operations = load.answered
         value.stands_for(round(load.seconds * 1e9), cpu_ns)
         broken = sum(load.broken.values())
@@ -417,10 +404,12 @@ class Server(Probe):
             resident=memory.resident,
             proportional=memory.proportional,
             offered=round(load.seconds * self.given["rate"]),
+            with_a_store=load.answered if store_cpu_ns else 0,
         )
         value.readings.update(
             server_cpu=cpu_ns / 1e9,
             generator_cpu=load.cpu_s,
+            store_cpu=store_cpu_ns / 1e9,
             load_seconds=load.seconds,
             watched=load.busy_s,
             ready=self._ready_ns / 1e9,
@@ -441,15 +430,21 @@ class Server(Probe):
     def _judge_generator(self) -> None:
         """Decided once a run, from all its values, so that no value is left out by its own figure."""
         seconds = sum(load.busy_s for load in self._loads)
-        generator = sum(load.cpu_s for load in self._loads) / seconds
-        server = sum(value.readings["server_cpu"] for value in self._results) / seconds
-        if generator >= _BUSY > server:
+        # What the application asks runs on the CPU of the generator.
+        beside = sum(load.cpu_s for load in self._loads) + self._readings("store_cpu")
+        if beside / seconds >= _BUSY > self._readings("server_cpu") / seconds:
             for value in self._results:
                 self._set_bound(value, False)
-            limit = f"{self.generator.name} was the limit: it had no CPU time left, and the server had"
+            store = self.workload.store
+            who = f"{self.generator.name}{f' with {store.title} on its CPU' if store else ''}"
+            limit = f"{who} was the limit: it had no CPU time left, and the server had"
             without = "neither throughput nor latency would be the server's"
             self.caveat(f"requests and mean and p50 and p90 and p99 and longest: {limit}; {without}, and in those runs "
                         "is not reported")  # fmt: skip
+
+    def _readings(self, name: str) -> float:
+        """The sum of a reading over the values."""
+        return sum(value.readings[name] for value in self._results)
 
     def _check_connections(self) -> None:
         """A server has to notice that a client has gone."""
@@ -461,39 +456,21 @@ class Server(Probe):
             time.sleep(0.01)
 
     def _end(self) -> None:
-        """Ask it to stop, and end what does not."""
-        for pid in children(self.launcher.pid)[:1]:
-            os.kill(pid, self.stop_signal)
-        try:
-            self.launcher.wait(self.ends_within_s)
-        except subprocess.TimeoutExpired:
-            self.caveat(f"did not end within {self.ends_within_s:g} s of signal {self.stop_signal.name} and was killed")
-            self.launcher.terminate()
-            self.launcher.wait()
-        report = json.loads(os.read(self._report, 4096) or b"{}")
-        if report.get("stuck"):
-            self.caveat(f"{report['stuck']} of its processes could not be killed")
-
-    def _is_gone(self) -> bool:
-        """Whether the server, once ready, has ended; its launcher then has, or is about to when it has tidied up."""
-        if self.launcher.poll() is None and os.path.isdir(self.folder) and children(self.launcher.pid):
-            return False
-        self.launcher.wait()
-        return True
+        for complaint in self._daemon.end(self.stop_signal, self.ends_within_s):
+            self.caveat(complaint)
 
     def _ended(self, when: str) -> NoReturn:
         """The server is gone: say how."""
-        report = json.loads(os.read(self._report, 4096) or b"{}")
-        code, by = report.get("exit"), report.get("signal")
-        how = f"was ended by signal {by}" if by is not None else f"exited with code {code}"
-        fail(f"{self.title} {how} {when}{self._said()}")
+        fail(f"{self.title} {self._daemon.how_it_ended()} {when}{self._daemon.said()}")
 
-    def _said(self) -> str:
-        """Its last words."""
-        self._words.seek(0)
-        text = self._words.read()[-4000:].decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return f" (it says: {lines[-1][:200]})" if lines else ""
+
+def _no_rate(generator: str) -> str:
+    """Why this generator cannot offer a rate, and which can; at best one that is here."""
+    able = [each for each in GENERATORS.values() if each.holds_a_rate]
+    here = next((each for each in able if each.program()), None)
+    if here:
+        return f"{generator} cannot hold a rate: take generator={here.name}"
+    return f"{generator} cannot hold a rate, and none that can is installed: {able[0].package}"
 
 
 def _free_port() -> int:

@@ -10,17 +10,26 @@ import random
 import shutil
 import subprocess
 import sys
+from types import ModuleType
 from typing import Callable, Dict, Iterable, NamedTuple, Optional, Tuple
 
 import calling
 from probe import fail, skip
+from stores import STORES, AbsentError, Store
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 APPLICATIONS = os.path.join(_HERE, "applications")
 STATIC_SIZES = {"static_1k": 1 << 10, "static_16k": 16 << 10, "static_1m": 1 << 20}
 #: Where a server and its client can be put: on two CPUs, or together where there is but one.
 PLACEMENTS = ("cross",) if len(os.sched_getaffinity(0)) > 1 else ("same",)
-NAMES = ("hello", "page", "search", *STATIC_SIZES, "own")
+_FILES = "static"
+#: Found in their folder, without what they share; one that asks a store names it in STORE.
+_MODULES = {name[:-3] for name in os.listdir(APPLICATIONS) if name.endswith(".py") and not name.startswith("_")}
+NAMES = (*sorted(_MODULES - {_FILES}), *STATIC_SIZES, "own")
+DOC = (
+    "what answers; page_postgresql asks a cluster made for the run, or the database that STEELYARD_REQUEST_DSN names; "
+    "own is what `steelyard wsgi` names"
+)
 
 
 class MissingError(Exception):
@@ -41,11 +50,13 @@ class Workload(NamedTuple):
     data: str  #: the folder of its data
     files: Optional[str] = None  #: the folder of static files, if it is about files
     own_folder: Optional[str] = None  #: the folder of the user's application
+    store: Optional[Store] = None  #: what it asks, which runs until it is ended
 
     @property
     def environment(self) -> Dict[str, str]:
         """What its process needs in its environment."""
-        return {"STEELYARD_REQUEST_DATA": self.data, "STEELYARD_REQUEST_APPLICATION": self.application}
+        asked = {"STEELYARD_REQUEST_STORE": self.store.address()} if self.store else {}
+        return {"STEELYARD_REQUEST_DATA": self.data, "STEELYARD_REQUEST_APPLICATION": self.application, **asked}
 
     @property
     def import_folders(self) -> Tuple[str, ...]:
@@ -78,16 +89,19 @@ class Workload(NamedTuple):
         return None
 
 
-def make(name: str, folder: str) -> Workload:
-    """Make an application's data in a folder that is there; ends the probe, and leaves none, if that can't be done."""
+def make(name: str, folder: str, beside: Optional[int]) -> Workload:
+    """Make an application's data in a folder that is there, and start what it asks on the CPU `beside` the server's.
+
+    Ends the probe, and leaves no folder, if that can't be done.
+    """
     try:
-        return _make(name, folder)
+        return _make(name, folder, beside)
     except (MissingError, WrongError) as error:
         shutil.rmtree(folder)
         (skip if isinstance(error, MissingError) else fail)(str(error))
 
 
-def _make(name: str, folder: str) -> Workload:
+def _make(name: str, folder: str, beside: Optional[int]) -> Workload:
     data = os.path.join(folder, "data")
     os.mkdir(data)
     if name == "own":
@@ -97,11 +111,29 @@ def _make(name: str, folder: str) -> Workload:
     sys.path.append(APPLICATIONS)
     try:
         application = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise MissingError(f"application={name} needs the module {error.name}: pip install {error.name}") from error
+    except ImportError as error:
+        what = f"the module {error.name}: pip install {error.name}" if error.name else str(error)
+        raise MissingError(f"application={name} needs {what}") from error
     os.environ["STEELYARD_REQUEST_DATA"] = data
     application.prepare(data)
-    return Workload(name=name, application=f"{name}:application", path="/", body=application.expected(), data=data)
+    store = _store(application, data, beside)
+    body = application.expected()
+    return Workload(name=name, application=f"{name}:application", path="/", body=body, data=data, store=store)
+
+
+def _store(application: ModuleType, data: str, beside: Optional[int]) -> Optional[Store]:
+    """What the application asks, started and seen to answer."""
+    if not hasattr(application, "STORE"):
+        return None
+    store = STORES[application.STORE](data)
+    try:
+        store.start(beside)
+    except AbsentError as error:
+        raise MissingError(f"application={application.__name__}: {error}") from error
+    os.environ["STEELYARD_REQUEST_STORE"] = store.address()
+    if complaint := store.wait(application.answered):
+        raise WrongError(complaint)
+    return store
 
 
 def _static(name: str, data: str) -> Workload:
@@ -111,7 +143,7 @@ def _static(name: str, data: str) -> Workload:
     with open(os.path.join(files, f"{name}.bin"), "wb") as file:
         file.write(body)
     path = f"/static/{name}.bin"
-    return Workload(name=name, application="static:application", path=path, body=body, data=data, files=files)
+    return Workload(name=name, application=f"{_FILES}:application", path=path, body=body, data=data, files=files)
 
 
 def _own(data: str) -> Workload:

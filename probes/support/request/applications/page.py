@@ -4,13 +4,13 @@
 import os
 import random
 import sqlite3
-import threading
 
 import jinja2
+from _kept import asking
 
 SIZE = 11_995
 _ROWS = 20
-_QUERY = "SELECT id, title, author, price, stock, summary FROM books ORDER BY id LIMIT 20"
+QUERY = "SELECT id, title, author, price, stock, summary FROM books ORDER BY id LIMIT 20"
 _TEXT = (
     "a balance beam carries the load near its pivot and a small weight far from it so that many things can be "
     "weighed with one instrument in the market under the eyes of both who buy and who sell"
@@ -40,7 +40,6 @@ _TEMPLATE = jinja2.Environment(autoescape=True).from_string(
 </html>
 """
 )
-_of_this_thread = threading.local()
 
 
 def rows(padding):
@@ -77,17 +76,16 @@ def prepare(folder):
     database.close()
 
 
-def _query():
-    # Opened at the first request: by then the process and the thread are those that answer.
-    database = getattr(_of_this_thread, "database", None)
-    if database is None:
-        path = os.path.join(os.environ["STEELYARD_REQUEST_DATA"], "books.db")
-        database = _of_this_thread.database = sqlite3.connect(path)
-    return database.execute(_QUERY).fetchall()
+def _connect():
+    path = os.path.join(os.environ["STEELYARD_REQUEST_DATA"], "books.db")
+    return sqlite3.connect(path, check_same_thread=False)
+
+
+_books = asking(_connect, lambda database: database.execute(QUERY).fetchall())
 
 
 def application(environ, start_response):  # noqa: ARG001 - PEP 3333
     """Answer every request with the page."""
-    body = render(_query())
+    body = render(_books())
     start_response("200 OK", [("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(body)))])
     return [body]

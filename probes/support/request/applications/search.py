@@ -4,14 +4,14 @@
 import os
 import random
 import sqlite3
-import threading
 
 import jinja2
+from _kept import asking
 
 SIZE = 15_461
 _DOCUMENTS = 2000
 _HITS = 20
-_TERM = "balance"
+TERM = "balance"
 _QUERY = """
 SELECT rowid, title, snippet(documents, 1, '<b>', '</b>', ' ... ', 64) FROM documents
 WHERE documents MATCH ? ORDER BY bm25(documents), rowid LIMIT 20
@@ -43,7 +43,6 @@ _TEMPLATE = jinja2.Environment(autoescape=True).from_string(
 </html>
 """
 )
-_of_this_thread = threading.local()
 
 
 def documents():
@@ -52,7 +51,7 @@ def documents():
     for number in range(_DOCUMENTS):
         text = words.choices(_WORDS, k=120)
         for _ in range(words.randrange(1, 4) if number % 5 == 0 else 0):
-            text[words.randrange(len(text))] = _TERM
+            text[words.randrange(len(text))] = TERM
         yield " ".join(words.choices(_WORDS, k=4)), " ".join(text)
 
 
@@ -64,18 +63,17 @@ def prepare(folder):
     database.close()
 
 
-def hits():
-    """The best documents."""
-    database = getattr(_of_this_thread, "database", None)
-    if database is None:  # at the first request: by then the process and the thread are those that answer
-        path = os.path.join(os.environ["STEELYARD_REQUEST_DATA"], "documents.db")
-        database = _of_this_thread.database = sqlite3.connect(path)
-    return database.execute(_QUERY, (_TERM,)).fetchall()
+def _connect():
+    path = os.path.join(os.environ["STEELYARD_REQUEST_DATA"], "documents.db")
+    return sqlite3.connect(path, check_same_thread=False)
+
+
+_hits = asking(_connect, lambda database: database.execute(_QUERY, (TERM,)).fetchall())
 
 
 def render(found):
     """The page, filled up with blanks to its size."""
-    page = _TEMPLATE.render(term=_TERM, hits=found).encode()
+    page = _TEMPLATE.render(term=TERM, hits=found).encode()
     if len(found) != _HITS or len(page) > SIZE:
         raise ValueError(f"{len(found)} results on {len(page)} bytes")
     return page.ljust(SIZE)
@@ -83,7 +81,7 @@ def render(found):
 
 def expected():
     """What every answer must be; asks the index that `prepare` has made."""
-    return render(hits())
+    return render(_hits())
 
 
 def application(environ, start_response):  # noqa: ARG001 - PEP 3333
