@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard wsgi`: an application of one's own over servers, and one clear sentence for what cannot be weighed."""
+
+import json
+import shutil
+
+import pytest
+
+from tests import processes
+from tests.integration.laboratory import words
+
+APPLICATION = """
+def app(environ, start_response):
+    if environ["PATH_INFO"] == "/missing":
+        start_response("404 Not Found", [("Content-Length", "0")])
+        return []
+    if environ["PATH_INFO"] == "/broken":
+        raise RuntimeError("the cupboard is bare")
+    body = b"weighed"
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])
+    return [body]
+"""
+#: The one server that every interpreter has, and one beside it.
+SERVERS = ("--server", "wsgiref", "--server", "waitress")
+
+
+@pytest.fixture
+def shop(laboratory):
+    """A laboratory with an application."""
+    if not any(map(shutil.which, ("wrk", "ab"))):
+        processes.missing("neither wrk nor ab is installed")
+    (laboratory.folder / "shop.py").write_text(APPLICATION)
+    return laboratory
+
+
+def test_each_server_is_a_row_with_its_figures_and_its_faults(shop):
+    done = shop.do("wsgi", "shop:app", *SERVERS, "--connections", "3", "--blocks", "2", "--seed", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    rows = {row["server"]: row for row in said["rows"]}
+    assert rows.keys() | said["skipped"].keys() == {"wsgiref", "waitress"}
+    for row in rows.values():
+        assert row.get("failed") is None
+        assert row["cpu_s"] > 0
+        assert 0 < row["own_share"] <= 1
+    assert any("PEP 3333" in clause or "pipelined" in clause for clause in rows["wsgiref"]["wrong"])
+    assert said["advice"]["servers"] == [], "two blocks support no recommendation"
+    assert processes.gone(shop.mark)
+
+
+@pytest.mark.parametrize(
+    ("application", "path", "sentence"),
+    [
+        ("shop", "/", "shop is no application: write module:callable"),
+        ("absent:app", "/", "absent:app cannot be called: ModuleNotFoundError: No module named 'absent'"),
+        ("shop:absent", "/", "has no attribute 'absent'"),
+        ("shop:app", "/missing", "shop:app answers /missing with 404 Not Found: name a page that it answers with 200"),
+        ("shop:app", "/broken", "RuntimeError: the cupboard is bare"),
+    ],
+)
+def test_what_cannot_be_weighed_is_one_sentence_before_anything_is_measured(shop, application, path, sentence):
+    done = shop.do("wsgi", application, "--path", path, *SERVERS)
+    assert done.returncode == 64
+    assert done.stdout == ""
+    assert sentence in words(done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_server_that_there_is_not_is_named_with_those_that_there_are(shop):
+    done = shop.do("wsgi", "shop:app", "--server", "apache")
+    assert done.returncode == 64
+    assert "--server apache: no such server; there are bjoern, cheroot" in words(done.stderr)
