@@ -216,6 +216,8 @@ class Probe:
     #: Shortest batches before the first value. From Python 3.11 on a function is specialised when it has been called
     #: some times, 8 in 3.11, however long it runs: values before that are of other code than those after.
     rehearsals: int = 10
+    #: Whether this process does the work, so that what the processor counts in it is the work's.
+    works_itself: bool = True
     parameters: Tuple[Union[Integer, Choice], ...] = ()
     baseline: Optional[str] = None  #: "question/way" of the case that measures this one's overhead
 
@@ -448,6 +450,8 @@ def _selftest(probe: Probe) -> None:
 
 def _count_values(probe: Probe, operations: int, values: Sequence[Value]) -> Dict[str, str]:
     """Batches as those that were timed, with the counters open; what is said of it in the line `meta`."""
+    if not probe.works_itself:
+        return {"counters_absent": "the work is done by another process"}
     import counters  # with ctypes it takes as long as a value: when all are timed
 
     try:

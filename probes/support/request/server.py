@@ -6,8 +6,8 @@ here, so that all are weighed alike:
 
 - The server runs on one CPU and the generator on another (`cross`), the launcher keeping the server's processes.
 - It is ready when it has answered one request rightly.
-- Before and after the timed part every body is compared; wrk also does so under load, untimed. In the timed part what
-  the generator can see is checked: statuses, and lengths (wrk: bytes received; ab: the length of each body).
+- Bodies are compared before the timed part and after it, when wrk has every one compared under load. In the timed part
+  what the generator can see is checked: statuses, and lengths (wrk: bytes received; ab: the length of each body).
 - CPU time is that of the server's whole tree, on the kernel's precise clocks.
 - A server that ends, answers wrongly, keeps connections that were closed or never becomes ready fails its run with that
   reason.
@@ -113,7 +113,8 @@ class Server(Probe):
     placements = workloads.PLACEMENTS
     uses = ("cpu", "sched", "net")
     metrics = _METRICS
-    rehearsals = 0  # no interpreter to be warmed up here; the server is, by the checking pass
+    rehearsals = 0  # no interpreter to be warmed up here; the server is, by the first batch
+    works_itself = False
     parameters: Tuple = ()
 
     def __init_subclass__(cls) -> None:
@@ -214,17 +215,10 @@ class Server(Probe):
         self._compare_bodies()
         self._results: List[Value] = []
         self._loads: List[Load] = []
-        self._rate = 1.0  # answers a second, as the last load had it
-        if not self.given["rate"]:
-            self._load(1, SHORTEST_S)
+        self._rate: Optional[float] = None  # answers a second, as the last load had it
 
     def batch(self, operations: int, value: Value) -> None:
-        rate = self.given["rate"] or self._rate
-        # Each connection has its turn some times, or the slow ones would be missing.
-        turns_s = min(_TURNS * self.given["connections"] / rate, 1.0 if self.given["rate"] else _LONGEST_S)
-        shortest_s = max(_SHORTEST_AT_A_RATE_S if self.given["rate"] else SHORTEST_S, turns_s)
-        seconds = max(shortest_s, min(operations / rate, _LONGEST_VALUE_S))
-        requests = round(seconds * rate)
+        requests, seconds = self._length(operations)
         before, asked_before = used(self._daemon.pid), self._used_by_the_store()
         value.start()
         load = self._load(requests, seconds)
@@ -233,9 +227,21 @@ class Server(Probe):
         self._check_processes(after)
         self._account(value, load, after.cpu_ns - before.cpu_ns, asked_after - asked_before)
 
+    def _length(self, operations: int) -> Tuple[int, float]:
+        """How many requests, and for how long."""
+        rate = self.given["rate"] or self._rate
+        if rate is None:  # in the first batch, which is never kept: it warms the server up, and finds this out
+            return operations, SHORTEST_S
+        # Each connection has its turn some times, or the slow ones would be missing.
+        turns_s = min(_TURNS * self.given["connections"] / rate, 1.0 if self.given["rate"] else _LONGEST_S)
+        shortest_s = max(_SHORTEST_AT_A_RATE_S if self.given["rate"] else SHORTEST_S, turns_s)
+        seconds = max(shortest_s, min(operations / rate, _LONGEST_VALUE_S))
+        return round(seconds * rate), seconds
+
     def teardown(self) -> None:
         self._check_connections()
         self._compare_bodies()
+        self._compare_bodies_under_load()
         if self.workload.own_folder:
             for complaint in conformance.wrong_with(self.port, self.workload.path, self.workload.data):
                 self.caveat(f"errors: {self.title} {complaint}")
@@ -320,13 +326,16 @@ class Server(Probe):
         )
 
     def _compare_bodies(self) -> None:
-        """Every body of a few requests; by wrk, of many at once under load."""
+        """Every body of a few requests."""
         with self._blamed():
             answers = [self._ask() for _ in range(2)]
         for answer in answers:
             if complaint := self.workload.complaint(answer.status, answer.body):
                 fail(f"{self.title} answers wrongly: {complaint}")
         self._size = answers[-1].size if answers[0].size == answers[-1].size else None
+
+    def _compare_bodies_under_load(self) -> None:
+        """Every body of many requests at once, where wrk is installed."""
         wrk = GENERATORS["wrk"]
         if not isinstance(wrk, Wrk) or not wrk.program() or self.workload.body is None:
             return
