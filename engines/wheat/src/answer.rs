@@ -20,7 +20,7 @@ use crate::outbox::Piece;
 use crate::pool::{OwnedBody, Pool, Work};
 use crate::reply::{self, Application, Body, COPIED, Facts, Flow, Out, Outcome, Request, Streamed};
 use crate::sentence::Sentence;
-use crate::transport::Transport;
+use crate::transport::{After, Transport};
 
 /// Who calls the application.
 pub enum Caller<A: Application> {
@@ -187,6 +187,12 @@ impl<'c, A: Application> Core<'c, A> {
             connection.partial = held;
         }
         next
+    }
+
+    /// After a panic: what was being written for this connection is for no other.
+    pub fn broken(&mut self) -> Next<A::Response> {
+        self.buffer.clear();
+        Next::Close
     }
 
     /// `seen`: bytes of the input that an incomplete head was looked for in before.
@@ -451,15 +457,17 @@ impl<'c, A: Application> Core<'c, A> {
         match outcome {
             Outcome::Done => {
                 self.count_response(connection);
-                if connection.facts.keep_alive && connection.outbox.is_empty() {
+                if !connection.facts.keep_alive {
+                    return Step::Stop(self.flush_last(connection));
+                }
+                if connection.outbox.is_empty() {
                     return Step::Answered;
                 }
-                Step::Stop(match self.flush(connection) {
-                    Err(_) => Next::Close,
-                    Ok(Flow::Blocked) => Next::Wait,
-                    Ok(Flow::Clear) if connection.facts.keep_alive => return Step::Answered,
-                    Ok(Flow::Clear) => self.last_word(connection),
-                })
+                match self.flush(connection) {
+                    Err(_) => Step::Stop(Next::Close),
+                    Ok(Flow::Blocked) => Step::Stop(Next::Wait),
+                    Ok(Flow::Clear) => Step::Answered,
+                }
             }
             Outcome::Suspended(response) => {
                 connection.response = Some(response);
@@ -483,8 +491,29 @@ impl<'c, A: Application> Core<'c, A> {
         if connection.linger { Next::Linger } else { Next::Close }
     }
 
+    /// The last answer of a connection: the packet that it ends with says as well that it was the last, which saves a packet
+    /// and the client's answer to that.
+    fn flush_last(&mut self, connection: &mut Connection<A::Response>) -> Next<A::Response> {
+        let together = connection.transport.is_plain() && !self.buffer.is_empty();
+        match self.flush_before(connection, if together { After::More } else { After::Nothing }) {
+            Err(_) => Next::Close,
+            Ok(Flow::Blocked) => Next::Wait,
+            Ok(Flow::Clear) => {
+                // Not left to closing, which throws away what is not yet sent if the client has said more meanwhile.
+                if together && !connection.linger {
+                    connection.transport.finish();
+                }
+                self.last_word(connection)
+            }
+        }
+    }
+
     fn flush(&mut self, connection: &mut Connection<A::Response>) -> std::io::Result<Flow> {
-        let flow = reply::flush(&mut self.buffer, &mut connection.outbox, &mut connection.transport);
+        self.flush_before(connection, After::Nothing)
+    }
+
+    fn flush_before(&mut self, connection: &mut Connection<A::Response>, after: After) -> std::io::Result<Flow> {
+        let flow = reply::flush(&mut self.buffer, after, &mut connection.outbox, &mut connection.transport);
         if self.buffer.capacity() > BUFFER_BYTES {
             self.buffer.shrink_to(BUFFER_BYTES);
         }
@@ -553,11 +582,7 @@ impl<'c, A: Application> Core<'c, A> {
         connection.linger = true;
         response::write_rejection(rejection, self.date.line(), &mut self.buffer);
         self.count_response(connection);
-        match self.flush(connection) {
-            Err(_) => Next::Close,
-            Ok(Flow::Blocked) => Next::Wait,
-            Ok(Flow::Clear) => Next::Linger,
-        }
+        self.flush_last(connection)
     }
 
     /// There are too many connections for this one.

@@ -143,7 +143,7 @@ impl Out<'_> {
 
     /// Sends the buffer. An error: the connection is lost.
     pub fn flush(&mut self) -> io::Result<Flow> {
-        flush(self.buffer, self.outbox, self.transport)
+        flush(self.buffer, After::Nothing, self.outbox, self.transport)
     }
 
     /// Sends the buffer, then these bytes and then a short tail.
@@ -272,10 +272,10 @@ pub fn is_passing(error: &io::Error) -> bool {
 
 /// Sends what is in the outbox and then the buffer, which is empty afterwards.
 #[inline]
-pub fn flush(buffer: &mut Vec<u8>, outbox: &mut Outbox, transport: &mut Transport) -> io::Result<Flow> {
+pub fn flush(buffer: &mut Vec<u8>, after: After, outbox: &mut Outbox, transport: &mut Transport) -> io::Result<Flow> {
     let mut sent = 0;
     if outbox.is_empty() && !buffer.is_empty() {
-        match transport.send(&[IoSlice::new(buffer)], After::Nothing) {
+        match transport.send(&[IoSlice::new(buffer)], after) {
             Ok(n) => {
                 sent = n;
                 outbox.record(n);

@@ -333,7 +333,8 @@ impl<'c, A: Application> Worker<'c, A> {
     fn advance(&mut self, token: usize, ended: bool) {
         let next = catch_unwind(AssertUnwindSafe(|| self.progress(token, ended)));
         // A panic has been reported by the panic hook; this connection alone suffers from it.
-        self.then(token, next.unwrap_or(Next::Close));
+        let next = next.unwrap_or_else(|_| self.core.broken());
+        self.then(token, next);
     }
 
     /// `ended`: the client has ended its side, which is not reported again.
@@ -451,9 +452,10 @@ impl<'c, A: Application> Worker<'c, A> {
                 Some(outcome) => catch_unwind(AssertUnwindSafe(|| self.core.finished(connection, outcome))),
                 None => Ok(Next::Close), // the thread panicked, or the response of a lost connection is dropped
             };
-            let next = match next.unwrap_or(Next::Close) {
+            let next = match next.unwrap_or_else(|_| self.core.broken()) {
                 Next::Wait if connection.state == State::Reading && connection.transport.holds_input() => {
-                    catch_unwind(AssertUnwindSafe(|| self.progress(token, false))).unwrap_or(Next::Close)
+                    let next = catch_unwind(AssertUnwindSafe(|| self.progress(token, false)));
+                    next.unwrap_or_else(|_| self.core.broken())
                 }
                 next => next,
             };

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use httparse::Header;
 
-use super::{Rejection, is_token, reject, trim};
+use super::{Rejection, alphanumeric_and, is_token, reject, trim};
 
 /// Room for header fields on the stack; `--limit-headers` cannot go beyond it.
 pub const MOST_HEADERS: usize = 256;
@@ -321,14 +321,11 @@ fn check_host(value: &[u8]) -> Result<(), Rejection> {
     }
 }
 
+#[inline]
 const fn is_host_byte(byte: u8) -> bool {
     // unreserved, pct-encoded, sub-delims
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b','
-        )
-        || matches!(byte, b';' | b'=')
+    const HOST: [bool; 256] = alphanumeric_and(b"-._~%!$&'()*+,;=");
+    HOST[byte as usize]
 }
 
 fn split_target<'b>(method: &str, raw: &'b str) -> Result<(Target<'b>, Option<&'b str>), Rejection> {

@@ -62,8 +62,31 @@ pub struct Response {
     kept: Vec<Object>,
     context: Option<Object>,
     rest: Rest,
-    method: String,
-    target: String,
+    /// While it is suspended.
+    asked: (String, String),
+}
+
+/// Method and target, for reports of what failed.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    method: &'a str,
+    target: &'a str,
+}
+
+impl<'a> Asked<'a> {
+    fn kept((method, target): &'a (String, String)) -> Self {
+        Self { method, target }
+    }
+
+    fn keep(self) -> (String, String) {
+        (self.method.to_owned(), self.target.to_owned())
+    }
+}
+
+impl std::fmt::Display for Asked<'_> {
+    fn fmt(&self, into: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(into, "{} {}", self.method, self.target)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -154,15 +177,14 @@ impl Wsgi {
             kept: Vec::new(),
             context: None,
             rest: Rest::Iterate,
-            method: head.method.to_owned(),
-            target: head.raw_target.to_owned(),
+            asked: Default::default(),
         };
         Ok((response, answer))
     }
 
-    fn go_on(&mut self, mut response: Response, out: &mut Out) -> Outcome<Response> {
+    fn go_on(&mut self, mut response: Response, asked: Asked, out: &mut Out) -> Outcome<Response> {
         let step = match response.rest {
-            Rest::Iterate => self.answer(&mut response, out).unwrap_or_else(|Raised| self.fail(&response, out)),
+            Rest::Iterate => self.answer(&mut response, out).unwrap_or_else(|Raised| self.fail(&response, asked, out)),
             Rest::Close { whole: true } => Step::Complete,
             Rest::Close { whole: false } => Step::Break,
         };
@@ -173,7 +195,7 @@ impl Wsgi {
                 Outcome::Suspended(response)
             }
             Step::Complete => {
-                self.end(response);
+                self.end(response, asked);
                 Outcome::Done
             }
             Step::Break => {
@@ -181,7 +203,7 @@ impl Wsgi {
                 if unsafe { response.functions.get() }.ends_with_connection() {
                     out.reset_on_close();
                 }
-                self.end(response);
+                self.end(response, asked);
                 Outcome::Broken
             }
         }
@@ -204,8 +226,8 @@ impl Wsgi {
     }
 
     /// An exception is set: it is reported and, while nothing of the response is sent, answered.
-    fn fail(&mut self, response: &Response, out: &mut Out) -> Step {
-        self.report(&format!("{} {}", response.method, response.target));
+    fn fail(&mut self, response: &Response, asked: Asked, out: &mut Out) -> Step {
+        self.report(&asked.to_string());
         out.facts.failed = true;
         // SAFETY: no Python code runs while this reference is in use.
         let exchange = unsafe { response.functions.get() };
@@ -233,12 +255,12 @@ impl Wsgi {
     }
 
     /// `close()`, whatever happened before; then everything is given back.
-    fn end(&mut self, response: Response) {
+    fn end(&mut self, response: Response, asked: Asked) {
         if !is_sequence(&response.iterable) {
             let close = response.iterable.optional_attribute(c"close");
             let closed = close.and_then(|close| close.map_or(Ok(()), |close| close.call().map(drop)));
             if closed.is_err() {
-                self.report(&format!("close() of {} {}", response.method, response.target));
+                self.report(&format!("close() of {asked}"));
             }
         }
         let Response { functions, input, iterable, iterator, kept, .. } = response;
@@ -290,6 +312,7 @@ impl Application for Wsgi {
     }
 
     fn call(&mut self, request: Request, out: &mut Out) -> Outcome<Response> {
+        let asked = Asked { method: request.head.method, target: request.head.raw_target };
         match self.start(request, out) {
             Err(Raised) => {
                 // Not even the environ could be made: there is no memory.
@@ -300,17 +323,20 @@ impl Application for Wsgi {
                 let outcome = match answer {
                     Ok(iterable) => {
                         response.iterable = iterable;
-                        self.go_on(response, out)
+                        self.go_on(response, asked, out)
                     }
                     Err(Raised) => {
-                        let step = self.fail(&response, out);
+                        let step = self.fail(&response, asked, out);
                         response.rest = Rest::Close { whole: matches!(step, Step::Complete) };
-                        self.go_on(response, out)
+                        self.go_on(response, asked, out)
                     }
                 };
                 match outcome {
-                    Outcome::Suspended(mut response) if response.iterator.is_some() => {
-                        response.context = self.split_context();
+                    Outcome::Suspended(mut response) => {
+                        response.asked = asked.keep();
+                        if response.iterator.is_some() {
+                            response.context = self.split_context();
+                        }
                         Outcome::Suspended(response)
                     }
                     outcome => outcome,
@@ -326,10 +352,17 @@ impl Application for Wsgi {
         if let Some(input) = &response.input {
             input.attach(Some(out));
         }
-        let Some(context) = response.context.take() else { return self.go_on(response, out) };
-        match self.within(&context, |this| this.go_on(response, out)) {
+        let names = std::mem::take(&mut response.asked);
+        let asked = Asked::kept(&names);
+        let context = response.context.take();
+        let outcome = match &context {
+            Some(context) => self.within(context, |this| this.go_on(response, asked, out)),
+            None => self.go_on(response, asked, out),
+        };
+        match outcome {
             Outcome::Suspended(mut response) => {
-                response.context = Some(context);
+                response.context = context;
+                response.asked = names;
                 Outcome::Suspended(response)
             }
             outcome => outcome,
@@ -337,9 +370,11 @@ impl Application for Wsgi {
     }
 
     fn abandon(&mut self, mut response: Response) {
+        let names = std::mem::take(&mut response.asked);
+        let asked = Asked::kept(&names);
         match response.context.take() {
-            Some(context) => self.within(&context, |this| this.end(response)),
-            None => self.end(response),
+            Some(context) => self.within(&context, |this| this.end(response, asked)),
+            None => self.end(response, asked),
         }
     }
 
