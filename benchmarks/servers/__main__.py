@@ -24,6 +24,10 @@ from steelyard.units import format_quantity
 
 _DEADLINE_S = 40.0
 _UNITS = {"cpu": "s", "requests": "1/s", "p50": "s", "p99": "s", "resident": "B", "proportional": "B"}
+_HEADS = ("CPU a request", "requests", "p50", "p99", "resident", "proportional", "client's CPU")
+_VERDICT_HEADS = ("load", "of", "wheat", "against", "theirs", "ratio", "rounds", "is to be", "verdict")
+_HELD = {True: "holds", False: "fails", None: "undecided"}
+_LEGEND = "medians of the rounds; * the generator was the limit: throughput and latency are bounds"
 _VALUES = 2
 #: A server that failed this often under a load is not tried again.
 _FAILURES = 2
@@ -115,26 +119,32 @@ def _round(outcome: Outcome, metrics: tuple[Metric, ...]) -> Round | None:
     return Round(figures=figures, by_client=by_client)
 
 
+def _rows(bench: Bench, load: Load) -> list[tuple[str, ...]]:
+    """A row for each server that was measured under this load, who needs the least CPU time first."""
+    rows = []
+    for server in load.servers:
+        rounds = [r for r in bench.measured.get((load.name, server), ()) if r is not None]
+        if not rounds:
+            continue
+        cells = [_cell(rounds, name) for name in _UNITS]
+        shares = [r.figures["generator_share"] for r in rounds if "generator_share" in r.figures]
+        limit = "*" if any(r.by_client for r in rounds) and shares else ""
+        share = f"{median(shares):.0%}{limit}" if shares else ""
+        rows.append((median(r.figures["cpu"] for r in rounds), (server, *cells, share)))
+    return [row for _, row in sorted(rows)]
+
+
 def _tables(bench: Bench, loads: list[Load], console: Console) -> None:
     for load in loads:
         table = Table(title=load.name, title_justify="left", box=None, pad_edge=False)
         table.add_column("server")
-        for head in ("CPU a request", "requests", "p50", "p99", "resident", "proportional", "client's CPU"):
+        for head in _HEADS:
             table.add_column(head, justify="right", no_wrap=True)
-        rows = []
-        for server in load.servers:
-            rounds = [r for r in bench.measured.get((load.name, server), ()) if r is not None]
-            if rounds:
-                rows.append((median(r.figures["cpu"] for r in rounds), server, rounds))
-        for _, server, rounds in sorted(rows):
-            cells = [_cell(rounds, name) for name in _UNITS]
-            shares = [r.figures["generator_share"] for r in rounds if "generator_share" in r.figures]
-            limit = "*" if any(r.by_client for r in rounds) and shares else ""
-            share = f"{median(shares):.0%}{limit}" if shares else ""
-            table.add_row(Text(server, style="bold" if server == OURS else ""), *cells, share)
+        for server, *cells in _rows(bench, load):
+            table.add_row(Text(server, style="bold" if server == OURS else ""), *cells)
         console.print(table)
         console.print()
-    console.print("medians of the rounds; * the generator was the limit: throughput and latency are bounds\n")
+    console.print(f"{_LEGEND}\n")
 
 
 def _cell(rounds: list[Round], name: str) -> str:
@@ -142,23 +152,45 @@ def _cell(rounds: list[Round], name: str) -> str:
     return format_quantity(median(there), _UNITS[name]) if there else ""
 
 
+def _verdict(v: Verdict) -> tuple[str, ...]:
+    """A verdict as a row: how it ended is the last but one cell, why the last."""
+    c = v.criterion
+    unit = _UNITS[c.quantity]
+    plus = f" + {format_quantity(c.plus, unit)}" if c.plus else ""
+    ends = f"{min(v.ratios):.3f} … {max(v.ratios):.3f}"
+    return (
+        c.load, c.quantity, format_quantity(v.ours, unit), f"{v.peer}{plus}", format_quantity(v.theirs, unit),
+        f"{median(v.ratios):.3f}", ends, f"{c.rule} {c.bound:g}", _HELD[v.held], v.why,
+    )  # fmt: skip
+
+
 def _criteria(verdicts: list[Verdict], missing: list[str], console: Console) -> None:
     table = Table(title="criteria", title_justify="left", box=None, pad_edge=False)
-    for head in ("load", "of", "wheat", "against", "theirs", "ratio", "rounds", "is to be", "verdict"):
+    for head in _VERDICT_HEADS:
         table.add_column(head, justify="left" if head in ("load", "of", "against", "verdict") else "right")
+    colours = {"holds": "green", "fails": "red", "undecided": "yellow"}
     for v in verdicts:
-        c = v.criterion
-        unit = _UNITS[c.quantity]
-        plus = f" + {format_quantity(c.plus, unit)}" if c.plus else ""
-        held = {True: "[green]holds[/]", False: "[red]fails[/]", None: "[yellow]undecided[/]"}[v.held]
-        ends = f"{min(v.ratios):.3f} … {max(v.ratios):.3f}"
-        table.add_row(
-            c.load, c.quantity, format_quantity(v.ours, unit), f"{v.peer}{plus}", format_quantity(v.theirs, unit),
-            f"{median(v.ratios):.3f}", ends, f"{c.rule} {c.bound:g}", f"{held} {v.why}".rstrip(),
-        )  # fmt: skip
+        *cells, held, why = _verdict(v)
+        table.add_row(*cells, f"[{colours[held]}]{held}[/] {why}".rstrip())
     console.print(table)
     for line in missing:
         console.print(f"not judged: {line}")
+
+
+def _markdown(bench: Bench, loads: list[Load], verdicts: list[Verdict]) -> None:
+    """The same tables for a page."""
+
+    def table(title: str, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+        print(f"### {title}\n")
+        for row in (heads, tuple("---:" if number else "---" for number in range(len(heads))), *rows):
+            print("| " + " | ".join(row) + " |")
+        print()
+
+    for load in loads:
+        table(load.name, ("server", *_HEADS), _rows(bench, load))
+    print(f"{_LEGEND}\n")
+    told = [(*cells, f"{held} {why}".rstrip()) for *cells, held, why in map(_verdict, verdicts)]
+    table("criteria", _VERDICT_HEADS, told)
 
 
 def _progress(text: str) -> None:
@@ -171,12 +203,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.servers", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="runs of each server under each load")
     parser.add_argument("--seconds", type=float, default=1.0, help="timed part of a run")
-    parser.add_argument("--only", default="", help="only loads whose name contains one of these, by commas")
+    parser.add_argument("--only", default="", help="only loads of these names, or parts of names, by semicolons")
     parser.add_argument("--servers", default="", help="only these servers, by commas")
-    parser.add_argument("--json", action="store_true", help="print figures and verdicts as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print figures and verdicts as JSON")
+    form.add_argument("--markdown", action="store_true", help="print the tables for a page")
     options = parser.parse_args()
-    wanted = [word for word in options.only.split(",") if word]
-    loads = [load for load in LOADS if not wanted or any(word in load.name for word in wanted)]
+    wanted = [word for word in options.only.split(";") if word]
+    names = {load.name for load in LOADS}
+    # A whole name means that load alone, though it may be part of others.
+    loads = [
+        load
+        for load in LOADS
+        if not wanted or load.name in wanted or any(word in load.name for word in wanted if word not in names)
+    ]
     chosen = set(filter(None, options.servers.split(",")))
     bench = Bench(options.seconds)
     began = time.monotonic()
@@ -195,6 +235,8 @@ def main() -> int:
     if options.json:
         rounds = {f"{load}/{server}": kept for (load, server), kept in bench.measured.items()}
         print(json.dumps({"rounds": msgspec.to_builtins(rounds), "verdicts": msgspec.to_builtins(verdicts)}, indent=2))
+    elif options.markdown:
+        _markdown(bench, loads, verdicts)
     else:
         console = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
         _tables(bench, loads, console)
