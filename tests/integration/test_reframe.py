@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -28,9 +27,7 @@ def test_the_options_that_it_names_exist(laboratory, said, command):
 
 
 def test_a_session_comes_by_reframe_with_its_medians_and_is_not_measured_twice(laboratory):
-    program = shutil.which("reframe")
-    if program is None:
-        pytest.skip("ReFrame is not installed: pip install reframe-hpc")
+    program = processes.tool("reframe")
     assert laboratory.do("fleet", "plan", "call/direct", "call/syscall", *QUICK).returncode == 0
     environment = laboratory.environment()
     environment |= {"HOME": str(laboratory.folder), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
