@@ -16,10 +16,10 @@ struct exception_state {
     void *caught = nullptr;
     unsigned uncaught = 0;
 
-    // Zero when there is none. A number, so that it can be asked together with something else.
-    [[nodiscard]] std::uintptr_t any() const noexcept
+    // Zero when there is none and no flag. Asked together, the three take one branch and one instruction each.
+    [[nodiscard]] std::uintptr_t any_or(unsigned flags) const noexcept
     {
-        return reinterpret_cast<std::uintptr_t>(caught) | uncaught;
+        return reinterpret_cast<std::uintptr_t>(caught) | (uncaught | flags);
     }
 };
 
@@ -27,8 +27,15 @@ struct exception_state {
 // takes the slow path, which asks. That spares the fast path a question.
 inline exception_state unknown_exceptions{&unknown_exceptions, 0};
 
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit exception_state *exceptions_found =
+// In an executable its place in the thread's block is a constant, in a shared library it is read from a table.
+#if defined(__PIC__) && !defined(__PIE__)
+#define CORO_TLS "initial-exec"
+#else
+#define CORO_TLS "local-exec"
+#endif
+[[gnu::tls_model(CORO_TLS)]] inline thread_local constinit exception_state *exceptions_found =
     &unknown_exceptions;
+#undef CORO_TLS
 
 [[gnu::noinline]] inline exception_state &find_exceptions_of_this_thread() noexcept
 {
