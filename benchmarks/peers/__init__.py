@@ -6,8 +6,11 @@ A peer is a file of this folder that defines ``PEERS``; it is skipped with its r
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,16 +18,27 @@ class Peer:
     """One operation that a peer measures as well.
 
     ``case`` is our case, ``metric`` its metric. ``command`` is the peer's command line, started on the CPUs of the
-    case's placement; ``seconds`` reads the seconds of one operation from what it printed. ``same`` says in which way
-    the operations are the same, and in which not. ``target`` is where our figure over the peer's should lie.
-    ``values``: how many values a run of ours has; one that warms up needs many.
+    case's placement with ``environment`` besides; ``figure`` reads from what it printed what our metric is, in its
+    unit. ``same`` says in which way the operations are the same, and in which not. ``target`` is where our figure over
+    the peer's should lie. ``values``: how many values a run of ours has; one that warms up needs many.
     """
 
     name: str
     case: str
     metric: str
     command: tuple[str, ...]
-    seconds: Callable[[str], float]
+    figure: Callable[[str], float]
     same: str
     target: tuple[float, float] | None = None
     values: int = 15
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def compiled(source: Path, *options: str) -> str:
+    """The program of a C file of this folder, built once; named ``cc`` where there is no compiler to build it."""
+    program = Path(tempfile.gettempdir()) / f"steelyard-{source.stem}-{source.stat().st_mtime_ns}"
+    if not program.exists():
+        built = subprocess.run(["cc", "-O2", "-o", str(program), str(source), *options], check=False)
+        if built.returncode != 0:
+            return "cc"
+    return str(program)

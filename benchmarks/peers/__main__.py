@@ -6,12 +6,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import os
 import pkgutil
 import random
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 from rich.console import Console
@@ -49,6 +51,7 @@ class Pairing:
         self._cpus = machine.cpus_for(self._case.placement, allowed)
         self._metric: Metric = next(m for m in self._probe.descriptor.metrics if m.name == peer.metric)
         self._operations: int | None = None
+        self.unit = self._metric.unit
         self.ours: list[float] = []
         self.theirs: list[float] = []
 
@@ -94,9 +97,9 @@ class Pairing:
     def _theirs(self) -> None:
         done = subprocess.run(
             ["taskset", "--cpu-list", ",".join(map(str, self._cpus)), *self.peer.command],
-            capture_output=True, text=True, timeout=60, check=True,
+            env={**os.environ, **self.peer.environment}, capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
-        self.theirs.append(self.peer.seconds(done.stdout))
+        self.theirs.append(self.peer.figure(done.stdout))
 
 
 def _result(pairing: Pairing) -> dict[str, object]:
@@ -106,6 +109,8 @@ def _result(pairing: Pairing) -> dict[str, object]:
     return {
         "peer": pairing.peer.name,
         "case": pairing.peer.case,
+        "metric": pairing.peer.metric,
+        "unit": pairing.unit,
         "rounds": len(ratios),
         "ours": float(np.nanmedian(pairing.ours)),
         "theirs": float(np.median(pairing.theirs)),
@@ -123,7 +128,7 @@ def _print(results: list[dict[str, object]], skipped: list[str]) -> None:
         table.add_column(name, justify="left" if name in ("peer", "our case") else "right", no_wrap=True)
     for r in results:
         target = "" if r["target"] is None else "{:g} to {:g}".format(*r["target"])
-        figures = (format_quantity(r["ours"], "s"), format_quantity(r["theirs"], "s"), f"{r['ratio']:.3f}")
+        figures = (*(format_quantity(r[side], r["unit"]) for side in ("ours", "theirs")), f"{r['ratio']:.3f}")
         interval = f"[{r['low']:.3f}, {r['high']:.3f}]"
         table.add_row(*(Text(str(cell)) for cell in (r["peer"], r["case"], *figures, interval, target)))
     console = Console(width=None if sys.stdout.isatty() else 190, highlight=False)
@@ -136,21 +141,26 @@ def main() -> int:
     """Run the rounds and print the ratios; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no round after so long")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="only peers whose name contains this")
+    parser.add_argument("--only", action="append", help="only peers whose name contains this; may be repeated")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     allowed = tuple(sorted(os.sched_getaffinity(0)))
     found = catalog.load(catalog.probe_folders())
     runner = ProcessRunner(catalog.native_folder() / "launch", allowed, scratch_folder())
-    pairings = [Pairing(p, found, runner, allowed) for p in peers() if options.only in p.name]
+    wanted = [p for p in peers() if any(name in p.name for name in options.only or [""])]
+    pairings = [Pairing(p, found, runner, allowed) for p in wanted]
     skipped = [f"{p.peer.name}: {reason}" for p in pairings if (reason := p.reason_to_skip())]
     measurable = [pairing for pairing in pairings if not pairing.reason_to_skip()]
     if len(allowed) > 1:
         os.sched_setaffinity(0, allowed[:-1])
     generator = random.Random(options.seed)
     with machine.lock(lambda: print("waiting for another session on this machine", file=sys.stderr)):
+        end = time.monotonic() + options.seconds
         for _ in range(options.rounds):
+            if time.monotonic() > end:
+                break
             for pairing in generator.sample(measurable, len(measurable)):
                 pairing.round(generator)
     results = [_result(pairing) for pairing in measurable if np.isfinite(pairing.ours).any()]

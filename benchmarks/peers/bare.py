@@ -3,26 +3,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from pathlib import Path
 
-from benchmarks.peers import Peer
+from benchmarks.peers import Peer, compiled
 
-_SOURCE = Path(__file__).with_suffix(".c")
 _ROUND_TRIPS = 20_000
 _MESSAGES = 20_000
 _WAYS = {"pipe": "pipe", "unix": "unix_stream"}
-
-
-def _program() -> str:
-    """The compiled loops; named so that it says what is missing where there is no compiler."""
-    program = Path(tempfile.gettempdir()) / f"steelyard-bare-{_SOURCE.stat().st_mtime_ns}"
-    if not program.exists():
-        built = subprocess.run(["cc", "-O2", "-o", str(program), str(_SOURCE)], check=False)
-        if built.returncode != 0:
-            return "cc"
-    return str(program)
 
 
 def _latency(kind: str, program: str) -> Peer:
@@ -31,7 +18,7 @@ def _latency(kind: str, program: str) -> Peer:
         case=f"message/latency_{_WAYS[kind]}[size=1,kind=process]@same",
         metric="round_trip",
         command=(program, "round_trip", kind, str(_ROUND_TRIPS)),
-        seconds=float,
+        figure=float,
         same="one byte there and back, unchecked",
         target=(0.0, 1.03),
     )
@@ -43,13 +30,13 @@ def _bandwidth(kind: str, size: int, program: str) -> Peer:
         case=f"message/bandwidth_{_WAYS[kind]}[size={size},kind=process]@same",
         metric="message",
         command=(program, "bandwidth", kind, str(size), str(_MESSAGES)),
-        seconds=float,
+        figure=float,
         same="messages one way, read in full, unchecked",
         target=(0.0, 1.03),
     )
 
 
-_BARE = _program()
+_BARE = compiled(Path(__file__).with_suffix(".c"))
 PEERS = (
     *(_latency(kind, _BARE) for kind in _WAYS),
     *(_bandwidth(kind, size, _BARE) for kind in _WAYS for size in (4096, 65536)),

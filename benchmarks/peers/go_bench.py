@@ -53,7 +53,7 @@ def _peer(benchmark: str, case: str, metric: str, operations: int, same: str) ->
             "-test.cpu=1",
             "-test.run=^$",
         ),
-        seconds=_nanoseconds(operations),
+        figure=_nanoseconds(operations),
         same=same,
         target=(0.95, 1.05),
     )

@@ -75,7 +75,7 @@ def _peer(benchmark: str, case: str, metric: str, same: str) -> Peer:
         case=case,
         metric=metric,
         command=_command(benchmark),
-        seconds=_seconds,
+        figure=_seconds,
         same=same,
         target=(0.95, 1.05),
         values=99,

@@ -16,7 +16,7 @@ def _pipe(name: str, case: str, round_trips: int, *options: str, target: tuple[f
         case=case,
         metric="round_trip",
         command=("perf", "bench", "--format=simple", "sched", "pipe", "-l", str(round_trips), *options),
-        seconds=lambda printed: float(printed.split()[-1]) / round_trips,
+        figure=lambda printed: float(printed.split()[-1]) / round_trips,
         same="one int there and back through two pipes; perf's time has the start of the second task in it",
         target=target,
     )
@@ -28,7 +28,7 @@ PEERS = (
         case="call/syscall@same",
         metric="system_call",
         command=("perf", "bench", "--format=simple", "syscall", "basic", "-l", str(_CALLS)),
-        seconds=lambda printed: float(printed.split()[-1]) / _CALLS,
+        figure=lambda printed: float(printed.split()[-1]) / _CALLS,
         same="getppid() in a loop",
         target=(0.97, 1.03),
     ),

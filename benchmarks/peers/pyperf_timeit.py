@@ -76,7 +76,7 @@ def _peer(name: str, case: str, metric: str, setup: str, statement: str, operati
             *(python, "-m", "pyperf", "timeit", "--quiet", "--processes=1", f"--values={_VALUES}", "--warmups=1"),
             *(f"--loops={_LOOPS}", "--pipe=1", "--setup", rehearsed, statement),
         ),
-        seconds=_seconds(operations),
+        figure=_seconds(operations),
         same=same,
         target=(0.95, 1.05),
     )
