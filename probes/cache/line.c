@@ -3,8 +3,8 @@
  *
  * Records of 256 bytes are visited at random. The first field says where the second is, the second where the next record
  * is, so that nothing is known before it has come. As long as both lie in one line the second costs a hit in the first
- * cache; at the size of a line it costs another line. Where lines are fetched in pairs that one is on its way already,
- * and the full cost shows at twice the size.
+ * cache; from the size of a line on it costs another line, or what is left of it where lines are fetched in groups and
+ * that one is on its way already.
  *
  * Known answer: after n visits the tour is at its station number 2 n.
  * Overhead: none that shows; the loop runs beside the loads that it waits for.
