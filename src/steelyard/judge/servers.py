@@ -196,7 +196,8 @@ def _from_verdicts(best: str, names: Sequence[str], fast: Sequence[Compared], ta
         why = f"{best} was the fastest in the pilot, and {_and(faster)} proved faster in the blocks: measure again"
         return Advice(servers=(), because=why)
     if undecided or unknown:
-        who = _and([*(c.case for c in undecided), *unknown])
+        open_ = [*(c.case for c in undecided), *unknown]
+        who = "any other" if len(open_) == len(names) - 1 > 1 else _and(open_)
         why = f"{best} answers the most requests, but whether more than {who} is undecided"
         return Advice(servers=(), because=why, more_blocks=max(more, default=None))
     equal = [c.case for c in fast if c.verdict == "equivalent"]

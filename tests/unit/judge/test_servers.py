@@ -51,6 +51,12 @@ def test_where_it_is_undecided_there_is_no_recommendation_but_how_many_more_bloc
     assert advice.more_blocks is not None
 
 
+def test_where_all_is_undecided_not_every_server_is_named():
+    advice = weigh(served({name: around(5000, 2) for name in "abcd"})).advice
+    assert advice.servers == ()
+    assert "whether more than any other is undecided" in advice.because
+
+
 def test_the_pilot_chooses_and_the_blocks_may_contradict_it():
     advice = weigh(served({"a": around(1000), "b": around(5000)}, pilot={"a": 9000, "b": 5000})).advice
     assert advice.servers == ()
