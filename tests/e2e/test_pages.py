@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +35,13 @@ SHORTER = (
     (re.compile(r"--for \d+\w+"), "--for 1s"),
     (re.compile(r"fleet plan (.*) --blocks \d+"), r"fleet plan \1 --blocks 2 --target 1ms --values 2 --seed 1"),
     (re.compile(r"fleet (run|node) "), r"fleet \1 --even-if-busy "),
+    # Two servers are as good as fourteen.
+    (re.compile(r"steelyard wsgi (?!.*--server)\S+"), r"\g<0> --server wsgiref --server waitress"),
+    # What a page has installed comes from where the tests run: none of them asks a network.
+    (
+        re.compile(r"^(\S+)/bin/pip install .*"),
+        f"echo {sysconfig.get_paths()['purelib']} > $(echo \\1/lib/python*/site-packages)/of_the_tests.pth",
+    ),
 )
 #: What only a page that needs other machines says.
 ELSEWHERE = re.compile(r"\b(ssh|sbatch|slurm)\b")
