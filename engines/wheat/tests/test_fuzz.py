@@ -4,45 +4,22 @@ seconds elsewhere."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
 import pytest
+from fuzzing import FOLDER, TARGETS, Fuzzing
 from running import missing, tool
 
-FOLDER = Path(__file__).parents[1] / "fuzz"
-TARGETS = sorted(path.stem for path in (FOLDER / "fuzz_targets").glob("*.rs"))
-SECONDS = 60 if os.environ.get("CI") else 3
-AT_ONCE = 2
 
-
-@pytest.fixture(scope="module")
-def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.CompletedProcess[str]]:
-    """What each target ended with."""
-    cargo = tool("cargo")
-    compiler = tool("c++")
-    del compiler  # libFuzzer is compiled from its source
-    environment = os.environ | {"PATH": f"{Path(cargo).parent}:{os.environ['PATH']}"}
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [FOLDER / "run", *arguments], capture_output=True, text=True, errors="replace", env=environment, check=False
-        )
-
-    built = run("--build")
+@pytest.mark.parametrize("name", TARGETS)
+def test_nothing_is_found(fuzzing: Fuzzing, name: str) -> None:
+    tool("cargo")
+    tool("c++")  # libFuzzer is compiled from its source
+    built = fuzzing.built.result()
     if built.returncode:
         if "no matching package" in built.stderr or "failed to download" in built.stderr:
             missing("cargo can't get libfuzzer-sys")
         pytest.fail(built.stderr)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return dict(zip(TARGETS, pool.map(lambda name: run(name, str(SECONDS)), TARGETS), strict=True))
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_nothing_is_found(fuzzed: dict[str, subprocess.CompletedProcess[str]], name: str) -> None:
-    done = fuzzed[name]
+    done = fuzzing.ended[name].result()
+    assert done is not None
     assert done.returncode == 0, done.stderr[-3000:]
     kept = len(list((FOLDER / "corpus" / name).iterdir()))
     assert kept > 5
