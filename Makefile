@@ -52,7 +52,7 @@ run: build ## weigh this machine: a first session of a few minutes, ending in ta
 	$(STEELYARD) report -o report.html
 
 test: $(VENV)/.dev $(VENV)/.wheat ## the whole test suite
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder
 
 check: $(VENV)/.dev ## formats, types and lint: seconds
 	$(BIN)/ruff format --check .

@@ -28,15 +28,24 @@ def _lane(path: str) -> str:
     return next((lane for lane, starts in LANES.items() if path.startswith(starts)), path)
 
 
-@pytest.hookimpl(tryfirst=True)  # before the plugin that reads the groups
 def pytest_collection_modifyitems(items):
-    """The lanes begin first; the rest goes wherever there is room, file by file, and each probe by itself."""
-    lanes = {item: _lane(item.path.relative_to(item.config.rootpath).as_posix()) for item in items}
-    for item, lane in lanes.items():
-        if lane != "tests/protocol/test_every_probe.py":
-            item.add_marker(pytest.mark.xdist_group(lane))
+    """The lanes begin first."""
     first = list(LANES)
+    lanes = {item: _lane(item.nodeid) for item in items}
     items.sort(key=lambda item: first.index(lanes[item]) if lanes[item] in first else len(first))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """What is in no lane goes wherever there is room, file by file, and each probe by itself."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Lanes(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path, _, _ = nodeid.partition("::")
+            return nodeid if path == "tests/protocol/test_every_probe.py" else _lane(path)
+
+    return Lanes(config, log)
 
 
 @pytest.fixture(autouse=True)
