@@ -68,7 +68,7 @@ pub struct Held {
 }
 
 impl Held {
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.answers.len()
     }
 }

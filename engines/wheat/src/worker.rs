@@ -401,7 +401,7 @@ impl<'c, A: Application> Worker<'c, A> {
             Next::Wait => {}
             Next::Held => {
                 self.core.hold(token);
-                if self.core.held.len() >= MOST_HELD {
+                if self.core.held.count() >= MOST_HELD {
                     self.send_held();
                 }
                 return;
