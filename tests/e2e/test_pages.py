@@ -37,6 +37,7 @@ SHORTER = (
     (re.compile(r"fleet (run|node) "), r"fleet \1 --even-if-busy "),
     # Two servers are as good as fourteen.
     (re.compile(r"steelyard wsgi (?!.*--server)\S+"), r"\g<0> --server wsgiref --server waitress"),
+    (re.compile(r"(--server \S+ ){3,}--blocks \d+"), "--server wsgiref --server waitress --blocks 2"),
     # What a page has installed comes from where the tests run: none of them asks a network.
     (
         re.compile(r"^(\S+)/bin/pip install .*"),
