@@ -48,7 +48,7 @@ def test_without_a_case_all_composites_are_listed(kept, capsys):
     sessions.sessions_folder().mkdir()
     kept.rename(sessions.sessions_folder() / kept.name)
     assert main(["explain"]) == 0
-    printed = capsys.readouterr().out
+    printed = words(capsys.readouterr().out)
     assert "switch_pipe" in printed
     assert "were not measured" in printed
 
