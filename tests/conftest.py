@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for all tests: they import their builders as `tests.making`, and no session of a person is touched."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from hypothesis import settings
 settings.register_profile("default", deadline=None)
 settings.register_profile("fuzz", deadline=None, max_examples=4000)
 settings.load_profile("default")
+
+# Who is started in the background of a script ignores Ctrl-C, and so would all programs that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `pytest` puts no folder on the path in importlib mode, and `python -m pytest` the working folder only.
 sys.path.insert(0, str(Path(__file__).parents[1]))
