@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 #: the machine.
 LANES = {
     "engines": ("engines/", "tests/integration/test_coroutine_engine.py"),
-    "sessions": ("tests/integration/", "tests/e2e/"),
+    "sessions": ("tests/integration/",),
+    "pages": ("tests/e2e/",),
 }
 
 
