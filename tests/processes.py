@@ -22,7 +22,7 @@ import pytest
 MARK = "STEELYARD_TEST_MARK"
 #: Longest that anything is waited for. No test measures this: it only ends what would hang. It is long because a
 #: session waits its turn while another one measures on this machine.
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 
 
 def a_mark() -> str:
