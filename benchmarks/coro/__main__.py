@@ -25,8 +25,9 @@ from steelyard.judge.stats.comparison import Comparison, compare_paired
 _HERE = Path(__file__).parent
 _BUILD = _HERE.parents[1] / "build" / "benchmarks-coro"
 _DEADLINE_S = 120.0
-#: Each program is built that many times, placed differently in memory, and a block takes the mean: see bench.hpp.
-_LAYOUTS = 4
+#: Each program is built several times, placed differently in memory, and a block takes the mean: see bench.hpp.
+#: Those of CMake are in CMakeLists.txt, crates have that many.
+_LAYOUTS = range(1, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +57,23 @@ PAIRS = (
 def build(compiler: str | None) -> dict[str, list[Path]]:
     """All programs that can be built here, by name, in all layouts."""
     cmake = _BUILD / (compiler or "default")
-    chosen = [f"-DLAYOUTS={_LAYOUTS}", *([f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else [])]
+    chosen = [f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else []
     subprocess.run(["cmake", "-S", _HERE, "-B", cmake, *chosen], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", cmake, "--parallel"], check=True, stdout=subprocess.DEVNULL)
-    found = {source.stem: _layouts(cmake / source.stem) for source in _HERE.glob("*.cpp")}
+    found = {source.stem: list(cmake.glob(f"{source.stem}.*")) for source in _HERE.glob("*.cpp")}
     if shutil.which("cargo") is not None:
         for crate in _HERE.glob("*/Cargo.toml"):
             program = f"switch_{crate.parent.name}"
-            found[program] = _layouts(_BUILD / "cargo" / program)
-            for layout, path in enumerate(found[program], 1):
-                target = _BUILD / "cargo" / "target"
+            target = _BUILD / "cargo" / "target"
+            for layout in _LAYOUTS:
                 subprocess.run(
                     ["cargo", "build", "--quiet", "--release", "--manifest-path", crate, "--target-dir", target],
                     env=os.environ | {"BENCH_SKIP": str(16 * (1 + layout % 4))},
                     check=True,
                 )
-                shutil.copy(target / "release" / program, path)
-    return {name: paths for name, paths in found.items() if all(path.exists() for path in paths)}
-
-
-def _layouts(program: Path) -> list[Path]:
-    return [program.with_name(f"{program.name}.{layout}") for layout in range(1, _LAYOUTS + 1)]
+                copy = _BUILD / "cargo" / f"{program}.{layout}"
+                found.setdefault(program, []).append(shutil.copy(target / "release" / program, copy))
+    return {name: paths for name, paths in found.items() if paths}
 
 
 def measure(program: Path, cpu: int) -> float:
