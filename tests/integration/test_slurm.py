@@ -109,7 +109,8 @@ def test_nine_sessions_on_three_nodes_whatever_is_killed_meanwhile(cluster, fold
     finish(client)
     cluster.kill("slurmctld")
     cluster.start_node("n1")
-    clients = [start(cluster, *RESUME, folder.path) for _ in range(2)]
+    # A controller that begins anew knows no node until it has heard of it, which takes a busy host seconds.
+    clients = [start(cluster, *RESUME[:-1], "60s", folder.path) for _ in range(2)]
     processes.until(lambda: len(folder.delivered()) >= 3, "what was placed goes on without a controller", PATIENCE_S)
     cluster.start_controller()
     for code, said in map(finish, clients):
@@ -157,20 +158,21 @@ def test_what_is_requeued_cancelled_or_never_starts(cluster, folder):
     waiting = cluster.ask("sbatch", "--parsable", "--exclusive", "-w", "n3", "--wrap", "sleep 600").strip()
     cluster.until_job(waiting, "RUNNING")
     client = start(cluster, *RUN, "--nodes", "n[1-3]", "-o", folder.path, "--start-within", "2s")
-    processes.until(lambda: any_measuring(folder, "n1"), "a session is being measured on n1", PATIENCE_S)
-    cluster.ask("scontrol", "requeue", job_of(cluster, folder, "n1.1"))
-    processes.until(lambda: any_measuring(folder, "n2") or "n2.1" in folder.delivered(), "n2 has its turn", PATIENCE_S)
-    with contextlib.suppress(AssertionError):
-        cluster.ask("scancel", job_of(cluster, folder, "n2.1"))
+    processes.until(lambda: any_measuring(folder, "n1") or any_measuring(folder, "n2"), "one measures", PATIENCE_S)
+    # They take turns, all being on this host: the other one waits, or is measured as soon as the first one is not.
+    first, other = ("n1.1", "n2.1") if any_measuring(folder, "n1") else ("n2.1", "n1.1")
+    jobs = job_of(cluster, folder, first), job_of(cluster, folder, other)
+    cluster.ask("scontrol", "requeue", jobs[0])
+    cluster.ask("scancel", jobs[1])
     code, said = finish(client)
     cluster.ask("scancel", waiting)
     assert code == IncompleteError.exit_code, said
     assert re.search(r"n3: left out: its job was still in the queue after 2 s \((Resources|Priority)\)", said)
-    assert "n2.1: failed: it was cancelled" in said or "n2.1: failed: it was told to stop" in said
+    assert re.search(rf"{other}: failed: it was (cancelled|told to stop)", said), said
     code, said = do(cluster, *RESUME, folder.path)
     assert code == 0, said
     assert set(folder.delivered()) == {"n1.1", "n2.1", "n3.1"}
-    assert len(folder.words()["n1.1"]) >= 2
+    assert len(folder.words()[first]) >= 2
     assert_nothing_overlaps(sessions_of(folder).values())
 
 

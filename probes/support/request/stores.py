@@ -28,12 +28,15 @@ _PLAIN = {"LC_ALL": "C", "TZ": "UTC"}
 _LONGEST_FOLDER = 107 - len("/.s.PGSQL.5432")
 #: Whom a program that refuses to be root runs as, where this is root.
 _ANYBODY = "nobody"
-#: Starts such a program; its arguments are a user and a group, or -1, and the command. A namespace of its own, where
-#: the kernel grants one, takes the program's segments of System V with it, which would outlive SIGKILL.
+#: Starts such a program; its arguments are a user and a group, or -1, and the command. Namespaces of its own, where the
+#: kernel grants them, take the program's shared memory with them, which would outlive SIGKILL: segments of System V,
+#: and what initdb, which cannot be told otherwise, has in /dev/shm.
 _APART = f"""
 import ctypes, os, sys
 libc, user, group = ctypes.CDLL(None), int(sys.argv[1]), int(sys.argv[2])
-libc.unshare({0x0800_0000} | ({0x1000_0000} if user < 0 else 0))  # CLONE_NEWIPC, CLONE_NEWUSER
+apart = {0x0800_0000 | 0x0002_0000} | ({0x1000_0000} if user < 0 else 0)  # CLONE_NEWIPC, _NEWNS, _NEWUSER
+if libc.unshare(apart) == 0 and libc.mount(b"none", b"/", None, {0x4_4000}, None) == 0:  # MS_REC | MS_PRIVATE
+    libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, b"mode=1777")
 if user >= 0:
     os.setgroups([])
     os.setgid(group)
