@@ -36,9 +36,8 @@ def _lane(path: str) -> str:
 
 def pytest_collection_modifyitems(items):
     """The lanes begin first."""
-    first = list(LANES)
-    lanes = {item: _lane(item.nodeid) for item in items}
-    items.sort(key=lambda item: first.index(lanes[item]) if lanes[item] in first else len(first))
+    places = {lane: place for place, lane in enumerate(LANES)}
+    items.sort(key=lambda item: places.get(_lane(item.nodeid), len(places)))
 
 
 @pytest.hookimpl(optionalhook=True)
