@@ -182,7 +182,7 @@ static const struct probe atomic_probe = {
     .statistic = "median",
     .placements = "cross,same",
     .uses = "cpu",
-    .value_ms = 2,
+    .value_ms = 1,
     .metrics = (const struct probe_metric[]){
         {"step", "s", "lower", "wall", "operations", "time of a step on the CPU that makes it"}, {0}},
     .params = (const struct probe_param[]){

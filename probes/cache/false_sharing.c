@@ -94,7 +94,7 @@ static const struct probe false_sharing_probe = {
     .statistic = "median",
     .placements = "cross,same",
     .uses = "cpu",
-    .value_ms = 3,
+    .value_ms = 2,
     .metrics = (const struct probe_metric[]){
         {"increment", "s", "lower", "wall", "operations", "time of an addition on the CPU that makes it"}, {0}},
     .params = (const struct probe_param[]){

@@ -15,8 +15,8 @@
  * Every Programmer Should Know About Memory (2007), section 3.3. */
 #include "tour.h"
 
-/* Lines: beyond 64 MiB all were written a moment ago, and one more round at a load each would take seconds. */
-#define MOST_REHEARSED (UINT64_C(1) << 20)
+/* Lines: what is larger stays in no cache that is private to a CPU, and one more round of it would take seconds. */
+#define MOST_REHEARSED (UINT64_C(1) << 18)
 
 static struct station *in_line(unsigned char *memory, uint64_t index)
 {
@@ -34,7 +34,7 @@ static void setup(struct probe_run *run)
     uint64_t size = (uint64_t)probe_integer(run, "size");
     tour.lines = size / PROBE_CACHE_LINE;
     tour.at = tour_new(memory_for_caches(size), tour.lines, in_line);
-    tour.at = chase(tour.at, tour.lines < MOST_REHEARSED ? tour.lines : MOST_REHEARSED); /* what fits is there */
+    tour.at = chase(tour.at, tour.lines <= MOST_REHEARSED ? tour.lines : 0); /* what fits is there */
     run->state = &tour;
 }
 

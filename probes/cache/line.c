@@ -27,17 +27,16 @@ static void setup(struct probe_run *run)
     uint64_t size = (uint64_t)probe_integer(run, "size"), records = size / RECORD;
     uint64_t distance = (uint64_t)probe_integer(run, "distance") / sizeof(struct station) * sizeof(struct station);
     unsigned char *memory = memory_for_caches(size);
-    uint32_t *order = shuffled(records);
+    struct order order = order_of(records);
     for (uint64_t i = 0; i < records; i++) {
-        struct station *first = (struct station *)(memory + order[i] * RECORD);
+        struct station *first = (struct station *)(memory + i * RECORD);
         struct station *second = (struct station *)((unsigned char *)first + distance);
-        *first = (struct station){second, 2 * i};
-        uint64_t after = order[i + 1 == records ? 0 : i + 1];
-        *second = (struct station){(struct station *)(memory + after * RECORD), 2 * i + 1};
+        uint64_t rank = order_rank(&order, i), after = order_place(&order, (rank + 1) % records);
+        *first = (struct station){second, 2 * rank};
+        *second = (struct station){(struct station *)(memory + after * RECORD), 2 * rank + 1};
     }
     tour.stations = 2 * records;
-    tour.at = chase((struct station *)(memory + order[0] * RECORD), tour.stations);
-    free(order);
+    tour.at = chase((struct station *)(memory + order_place(&order, 0) * RECORD), tour.stations);
     run->state = &tour;
 }
 

@@ -108,6 +108,7 @@ static const struct probe migration_probe = {
     .statistic = "median",
     .placements = "cross,free",
     .uses = "cpu,sched",
+    .value_ms = 4,
     .metrics = (const struct probe_metric[]){
         {"pass", "s", "lower", "wall", "operations", "time of a pass, with the moves"},
         {"first_pass", "s", "lower", "first_s", "migrations", "time of a pass right after a move, without the move"},

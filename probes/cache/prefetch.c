@@ -19,6 +19,7 @@
 
 #define WORK 4
 #define FACTOR UINT64_C(6364136223846793005)
+#define HASH_FACTOR UINT64_C(0x9e3779b1)
 
 struct node {
     _Alignas(PROBE_CACHE_LINE) struct node *next, *ahead;
@@ -30,7 +31,7 @@ enum kind { LIST, HASH, GATHER };
 struct field {
     enum kind kind;
     struct node *nodes, *at;
-    const uint32_t *order; /* of the visits; for the list the order of the nodes */
+    const uint32_t *visits; /* keys or indices in their order, as far as anybody looks ahead */
     uint64_t count, distance, position, salt;
 };
 
@@ -61,17 +62,22 @@ static __attribute__((noinline)) uint64_t walk_list(struct field *field, uint64_
 /* Where a key lies: its bucket has one node, since the keys are a permutation of the buckets. */
 static inline struct node *bucket_of(const struct field *field, uint64_t key)
 {
-    return &field->nodes[(key * UINT64_C(0x9e3779b1)) & (field->count - 1)];
+    return &field->nodes[(key * HASH_FACTOR) & (field->count - 1)];
 }
 
-/* The order goes on for `distance` beyond its end, so that looking ahead needs no test. */
+static uint64_t key_of(const struct field *field, uint64_t bucket)
+{
+    return (bucket * inverse_of(HASH_FACTOR)) & (field->count - 1);
+}
+
+/* The visits go on for `distance` beyond their end, so that looking ahead needs no test. */
 static __attribute__((noinline)) uint64_t look_up(const struct field *field, uint64_t steps)
 {
     uint64_t sum = 0, salt = field->salt, at = field->position, ahead = field->distance;
     for (uint64_t i = 0; i < steps; i++) {
-        uint64_t key = field->order[at];
+        uint64_t key = field->visits[at];
         if (ahead)
-            __builtin_prefetch(bucket_of(field, field->order[at + ahead]));
+            __builtin_prefetch(bucket_of(field, field->visits[at + ahead]));
         const struct node *node = bucket_of(field, key);
         sum += node->key == key ? worked(node->value, salt) : 0;
         at = (at + 1) & (field->count - 1);
@@ -84,8 +90,8 @@ static __attribute__((noinline)) uint64_t gather(const struct field *field, uint
     uint64_t sum = 0, salt = field->salt, at = field->position, ahead = field->distance;
     for (uint64_t i = 0; i < steps; i++) {
         if (ahead)
-            __builtin_prefetch(&field->nodes[field->order[at + ahead]]);
-        sum += worked(field->nodes[field->order[at]].value, salt);
+            __builtin_prefetch(&field->nodes[field->visits[at + ahead]]);
+        sum += worked(field->nodes[field->visits[at]].value, salt);
         at = (at + 1) & (field->count - 1);
     }
     return sum;
@@ -97,14 +103,19 @@ static uint64_t value_of(uint64_t number)
 }
 
 /* The order once around, and on for as far as anybody looks ahead. */
-static uint32_t *order_new(uint64_t count, uint64_t ahead)
+static uint32_t *visits_new(const struct order *order, uint64_t ahead)
 {
-    uint32_t *order = realloc(shuffled(count), (count + ahead) * sizeof *order);
-    if (!order)
+    uint32_t *visits = malloc((order->count + ahead) * sizeof *visits);
+    if (!visits)
         probe_fail("out of memory");
-    for (uint64_t i = 0; i < ahead; i++)
-        order[count + i] = order[i % count];
-    return order;
+    for (uint64_t i = 0; i < order->count + ahead; i++)
+        visits[i] = (uint32_t)order_place(order, i % order->count);
+    return visits;
+}
+
+static struct node *node_at(const struct field *field, const struct order *order, uint64_t rank)
+{
+    return &field->nodes[order_place(order, rank & (field->count - 1))];
 }
 
 static void setup(struct probe_run *run)
@@ -114,17 +125,17 @@ static void setup(struct probe_run *run)
     field.count = UINT64_C(1) << probe_integer(run, "log2_nodes");
     field.distance = (uint64_t)probe_integer(run, "distance");
     field.nodes = memory_for_caches(field.count * sizeof *field.nodes);
-    field.order = order_new(field.count, field.distance);
+    struct order order = order_of(field.count);
+    field.visits = visits_new(&order, field.distance);
     field.salt = probe_now_ns() | 1;
     for (uint64_t i = 0; i < field.count; i++) {
-        uint32_t number = field.order[i];
-        struct node *node = field.kind == HASH ? bucket_of(&field, number) : &field.nodes[number];
-        node->next = &field.nodes[field.order[(i + 1) & (field.count - 1)]];
-        node->ahead = &field.nodes[field.order[(i + field.distance) & (field.count - 1)]];
-        node->key = number;
-        node->value = value_of(number);
+        uint64_t number = field.kind == HASH ? key_of(&field, i) : i, rank = order_rank(&order, number);
+        field.nodes[i] = (struct node){.next = node_at(&field, &order, rank + 1),
+                                       .ahead = node_at(&field, &order, rank + field.distance),
+                                       .key = number,
+                                       .value = value_of(number)};
     }
-    field.at = &field.nodes[field.order[0]];
+    field.at = &field.nodes[field.visits[0]];
     run->state = &field;
 }
 
@@ -132,7 +143,7 @@ static uint64_t expected_sum(const struct field *field, uint64_t steps)
 {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < steps; i++)
-        sum += worked(value_of(field->order[(field->position + i) & (field->count - 1)]), field->salt);
+        sum += worked(value_of(field->visits[(field->position + i) & (field->count - 1)]), field->salt);
     return sum;
 }
 

@@ -17,15 +17,13 @@ typedef struct station *station_place(unsigned char *memory, uint64_t index);
 /* One closed tour of all stations in random order: neither prefetcher nor processor knows where it goes next. */
 static inline struct station *tour_new(unsigned char *memory, uint64_t stations, station_place *place)
 {
-    uint32_t *order = shuffled(stations);
+    struct order order = order_of(stations);
     for (uint64_t i = 0; i < stations; i++) {
-        struct station *station = place(memory, order[i]);
-        station->next = place(memory, order[i + 1 == stations ? 0 : i + 1]);
-        station->number = i;
+        struct station *station = place(memory, i);
+        station->number = order_rank(&order, i);
+        station->next = place(memory, order_place(&order, (station->number + 1) % stations));
     }
-    struct station *first = place(memory, order[0]);
-    free(order);
-    return first;
+    return place(memory, order_place(&order, 0));
 }
 
 /* The timed part of those that chase: each load waits for the one before. */

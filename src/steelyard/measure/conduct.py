@@ -166,9 +166,10 @@ class Conductor:
         least_s = plan.WARM_S if descriptor.warms_up else 0.0
         # Bytes get no better by taking longer, so nothing has to be repaid.
         repaid_s = run.overhead_s if descriptor.metrics[0].over in _TIMES else 0.0
-        values, longer = plan.values_for(repaid_s, value_s, self._header.values, least_s)
-        if self._short_values(case):
-            longer = 1.0
+        if short_ns := self._short_values(case):
+            values, longer = plan.short_values_for(value_s, short_ns / 1e9, self._header.values), 1.0
+        else:
+            values, longer = plan.values_for(repaid_s, value_s, self._header.values, least_s)
         value_s *= longer
         baseline = self._work.baselines.get(case.name)
         control_group = plan.NULL if case in self._header.controls else ""

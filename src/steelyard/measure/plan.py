@@ -64,6 +64,15 @@ def values_for(overhead_s: float, value_s: float, values: int, least_s: float = 
     return min(wanted, most), max(1.0, wanted / most)
 
 
+def short_values_for(value_s: float, short_s: float, values: int) -> int:
+    """How many values a run should have whose probe says that they need be no longer than ``short_s``.
+
+    Nothing has to be repaid there: ``values`` of them, and fewer where a single operation takes longer than that, as a
+    pass over 128 MiB does.
+    """
+    return min(values, max(FEWEST_VALUES, math.ceil(values * short_s / value_s)))
+
+
 def level(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
     """The same cases, with equal numbers of operations and values wherever a group runs one thing in several ways.
 

@@ -339,11 +339,20 @@ def test_what_a_probe_asks_for_is_no_reason_to_measure_longer_than_was_asked_for
     assert length_of_values(conducted(head, runner()))[FAST] == pytest.approx(1e-3, rel=0.01)
 
 
-def test_a_long_start_is_repaid_with_more_values_but_not_with_longer_ones_where_short_ones_will_do():
+def test_a_long_start_is_repaid_with_more_and_longer_values_but_not_where_few_short_ones_will_do():
     long_start = runner(trouble=lambda request, _: dataclasses.replace(runner().run(request), wall_s=1.0))
     lines = conducted(header(probes=(a_descriptor(FAST.probe, value_ms=1),)), long_start)
     planned = {case.case: case for case in plan_of(lines).cases}
-    assert planned[FAST].values == planned[SLOW].values == plan.MOST_VALUES
+    assert (planned[FAST].values, planned[SLOW].values) == (3, plan.MOST_VALUES)
     lengths = length_of_values(lines)
     assert lengths[FAST] == pytest.approx(1e-3, rel=0.01)
     assert lengths[SLOW] > 10e-3
+
+
+@pytest.mark.parametrize(
+    ("value_ms", "values"),
+    [(1, 10), (2, 10), (3, 7), (25, plan.FEWEST_VALUES)],
+    ids=["short", "full", "longer", "long"],
+)
+def test_operations_that_are_longer_than_a_value_need_be_make_fewer_values(value_ms, values):
+    assert plan.short_values_for(value_ms / 1e3, 2e-3, 10) == values
