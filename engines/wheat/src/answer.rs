@@ -52,25 +52,9 @@ impl<A: Application> Caller<A> {
 pub enum Next<R> {
     /// For what its state says.
     Wait,
-    /// For what its state says, once its answer is sent: it is held.
-    Held,
     Linger,
     Close,
     Dispatch(Work<R>),
-}
-
-/// Answers that wait for those of other connections, to be sent together.
-#[derive(Default)]
-pub struct Held {
-    bytes: Vec<u8>,
-    /// Whose, and where in `bytes` each ends.
-    answers: Vec<(usize, usize)>,
-}
-
-impl Held {
-    pub fn count(&self) -> usize {
-        self.answers.len()
-    }
 }
 
 /// What one answer leads to.
@@ -86,8 +70,6 @@ const BATCH_BYTES: usize = 64 << 10;
 const BODIES_BYTES: usize = 16 << 20;
 /// Kept of the shared output buffer when it has been larger.
 const BUFFER_BYTES: usize = 128 << 10;
-/// Longer answers are not held.
-const MOST_HELD_BYTES: usize = 2 << 10;
 
 pub struct Core<'c, A: Application> {
     pub caller: Caller<A>,
@@ -104,7 +86,6 @@ pub struct Core<'c, A: Application> {
     bodies: MemoryBudget,
     date: DateLine,
     buffer: Vec<u8>,
-    pub held: Held,
     log: Option<AccessLog>,
     /// Less up to a tenth, so that workers that began together do not end together.
     most_requests: Option<u64>,
@@ -128,7 +109,6 @@ impl<'c, A: Application> Core<'c, A> {
             bodies: MemoryBudget::new(BODIES_BYTES),
             date: DateLine::default(),
             buffer: Vec::with_capacity(BUFFER_BYTES),
-            held: Held::default(),
             log: AccessLog::open(config, slot)?,
             most_requests: config.max_requests.map(|most| most - RandomState::new().hash_one(0) % (most / 10 + 1)),
         })
@@ -186,11 +166,11 @@ impl<'c, A: Application> Core<'c, A> {
         if secure { None } else { Some(Transport::Plain(socket)) }
     }
 
-    /// Takes what was received after what was left from before. `hold`: whether answers may be held.
-    pub fn feed(&mut self, connection: &mut Connection<A::Response>, fresh: &[u8], hold: bool) -> Next<A::Response> {
+    /// Takes what was received after what was left from before.
+    pub fn feed(&mut self, connection: &mut Connection<A::Response>, fresh: &[u8]) -> Next<A::Response> {
         if connection.partial.is_empty() {
             let mut input = fresh;
-            let next = self.take_requests(connection, &mut input, 0, hold);
+            let next = self.take_requests(connection, &mut input, 0);
             if !input.is_empty() {
                 connection.partial = input.to_vec();
             }
@@ -200,7 +180,7 @@ impl<'c, A: Application> Core<'c, A> {
         let seen = held.len();
         held.extend_from_slice(fresh);
         let mut input = &held[..];
-        let next = self.take_requests(connection, &mut input, seen, hold);
+        let next = self.take_requests(connection, &mut input, seen);
         let left = input.len();
         if left > 0 {
             held.drain(..held.len() - left);
@@ -209,13 +189,18 @@ impl<'c, A: Application> Core<'c, A> {
         next
     }
 
+    /// After a panic: what was being written for this connection is for no other.
+    pub fn broken(&mut self) -> Next<A::Response> {
+        self.buffer.clear();
+        Next::Close
+    }
+
     /// `seen`: bytes of the input that an incomplete head was looked for in before.
     fn take_requests(
         &mut self,
         connection: &mut Connection<A::Response>,
         input: &mut &[u8],
         mut seen: usize,
-        hold: bool,
     ) -> Next<A::Response> {
         loop {
             let step = if connection.receiving.is_some() {
@@ -258,42 +243,6 @@ impl<'c, A: Application> Core<'c, A> {
                 },
             }
         }
-        let short = !self.buffer.is_empty() && self.buffer.len() <= MOST_HELD_BYTES;
-        if hold && short && connection.outbox.is_empty() && connection.receiving.is_none() {
-            return Next::Held;
-        }
-        match self.flush(connection) {
-            Ok(_) => Next::Wait,
-            Err(_) => Next::Close,
-        }
-    }
-
-    /// After a panic: what was being written for this connection is for no other.
-    pub fn broken(&mut self) -> Next<A::Response> {
-        self.buffer.clear();
-        Next::Close
-    }
-
-    /// Takes over the answer that `feed` left.
-    pub fn hold(&mut self, token: usize) {
-        self.held.bytes.extend_from_slice(&self.buffer);
-        self.held.answers.push((token, self.held.bytes.len()));
-        self.buffer.clear();
-    }
-
-    /// Gives each held answer to `send`, in the order in which they came.
-    pub fn release(held: &mut Held, mut send: impl FnMut(usize, &[u8])) {
-        let mut from = 0;
-        for (token, to) in held.answers.drain(..) {
-            send(token, &held.bytes[from..to]);
-            from = to;
-        }
-        held.bytes.clear();
-    }
-
-    /// Sends an answer that was held.
-    pub fn send_held(&mut self, connection: &mut Connection<A::Response>, answer: &[u8]) -> Next<A::Response> {
-        self.buffer.extend_from_slice(answer);
         match self.flush(connection) {
             Ok(_) => Next::Wait,
             Err(_) => Next::Close,
@@ -604,7 +553,7 @@ impl<'c, A: Application> Core<'c, A> {
         if !connection.facts.keep_alive {
             return self.last_word(connection);
         }
-        self.feed(connection, &[], false)
+        self.feed(connection, &[])
     }
 
     /// A response that was suspended, or given to a thread, has come further.
@@ -615,7 +564,7 @@ impl<'c, A: Application> Core<'c, A> {
     ) -> Next<A::Response> {
         match self.step(connection, outcome) {
             Step::Stop(next) => next,
-            Step::Answered => self.feed(connection, &[], false),
+            Step::Answered => self.feed(connection, &[]),
         }
     }
 

@@ -46,8 +46,10 @@ impl KeptFile {
     }
 }
 
-/// Sent in one go before other connections get their turn.
-const TURN_BYTES: u64 = 1 << 20;
+/// Sent in one go before other connections get their turn. With more, sixty large answers that are asked for in one moment keep
+/// everybody else waiting for 12 to 19 ms (`tests/slow.py`), and two such pieces are sent in less than half the time of one
+/// that is twice as long: 128 KiB, `wrk -t1 -c50`, 36 us of CPU an answer instead of 84.
+const TURN_BYTES: u64 = 64 << 10;
 const MOST_SLICES: usize = 16;
 
 #[derive(Default)]
@@ -101,7 +103,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Sends as much as the client takes; `WouldBlock` while something is left.
+    /// Sends as much as the client takes, and no more than a turn; `WouldBlock` while something is left.
     pub fn send(&mut self, transport: &mut Transport) -> io::Result<()> {
         let mut turn = 0;
         while let Some(piece) = self.pieces.front() {

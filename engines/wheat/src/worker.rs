@@ -30,16 +30,12 @@ const EVENTS: usize = 512;
 const INPUT_BYTES: usize = 64 << 10;
 /// Received for one connection before others get their turn, in such goes.
 const MOST_RECEIVES: usize = 16;
-/// Connections taken from one listener in one turn.
-const MOST_ACCEPTS: usize = 64;
+/// Connections taken from one listener in one turn, each of which may have a large answer.
+const MOST_ACCEPTS: usize = 16;
+/// Given in one turn to those whose answers are under way: all others are asked for next.
+const SENDING: Duration = Duration::from_millis(2);
 /// Connections beyond the limit that may stay until they have read that they are refused.
 const REFUSED_ROOM: usize = 64;
-/// Answers that are sent together.
-const MOST_HELD: usize = 32;
-/// Answers are held only while they are made as fast as that, each.
-const QUICK: Duration = Duration::from_micros(20);
-/// After a turn that was not quick, each answer is sent when it is there, for so long.
-const UNHELD: Duration = Duration::from_millis(100);
 /// Without descriptors, accepting rests for so long.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// While the server ends, a connection is idle for no longer than this: its client may be sending this moment.
@@ -73,9 +69,9 @@ struct Worker<'c, A: Application> {
     pause: Duration,
     input: Box<[u8]>,
     accept_again_ns: Option<u64>,
-    /// Whether answers of this turn are held, and from when on they may be.
-    holds: bool,
-    hold_again_ns: u64,
+    /// Those whose answers are under way and who have room for more in this turn, and with whom of them the next one begins.
+    sending: Vec<(usize, u32)>,
+    first_to_send: usize,
     /// Since when the worker ends.
     ending: Option<u64>,
     asked_for_replacement: bool,
@@ -160,8 +156,8 @@ impl<'c, A: Application> Worker<'c, A> {
             pause: config.deadlines.idle,
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             accept_again_ns: None,
-            holds: false,
-            hold_again_ns: 0,
+            sending: Vec::new(),
+            first_to_send: 0,
             ending: None,
             asked_for_replacement: false,
             failed: false,
@@ -210,24 +206,17 @@ impl<'c, A: Application> Worker<'c, A> {
             let count = self.wait(&mut events);
             let now_ns = clock_ns(libc::CLOCK_MONOTONIC_COARSE);
             self.core.begin_turn(now_ns, clock_ns(libc::CLOCK_REALTIME_COARSE) / 1_000_000_000);
-            self.holds = count > 1 && now_ns >= self.hold_again_ns && !matches!(self.core.caller, Caller::Pool(_));
-            let began_ns = if self.holds { monotonic_ns() } else { 0 };
             for event in &events[..count] {
                 let token = event.u64;
                 match token {
                     CONTROL => self.take_orders(),
                     POOL => self.take_finished(),
                     _ if token & LISTENER != 0 => self.accept((token & !LISTENER) as usize, MOST_ACCEPTS),
+                    _ if self.is_sending(token as usize) => self.sending.push((token as usize, event.events)),
                     _ => self.connection_event(token as usize, event.events),
                 }
             }
-            if self.holds {
-                self.send_held();
-                self.holds = false;
-                if monotonic_ns() - began_ns > QUICK.as_nanos() as u64 * count as u64 {
-                    self.hold_again_ns = now_ns + UNHELD.as_nanos() as u64;
-                }
-            }
+            self.go_on_sending();
             self.wheel.advance(now_ns, &mut due);
             for (token, tick) in due.drain(..) {
                 self.examine(token, tick);
@@ -350,6 +339,27 @@ impl<'c, A: Application> Worker<'c, A> {
         }
     }
 
+    fn is_sending(&self, token: usize) -> bool {
+        matches!(self.connections.get(token), Some(Entry::Here(connection)) if connection.state == State::Sending)
+    }
+
+    /// Those who have no turn now are reported again, as that is not edge-triggered; who comes first goes round.
+    fn go_on_sending(&mut self) {
+        let mut sending = std::mem::take(&mut self.sending);
+        let count = sending.len();
+        let until_ns = if count > 1 { monotonic_ns() + SENDING.as_nanos() as u64 } else { 0 };
+        for turn in 0..count {
+            if turn > 0 && monotonic_ns() >= until_ns {
+                self.first_to_send += turn;
+                break;
+            }
+            let (token, events) = sending[(self.first_to_send + turn) % count];
+            self.connection_event(token, events);
+        }
+        sending.clear();
+        self.sending = sending;
+    }
+
     fn advance(&mut self, token: usize, ended: bool) {
         let next = catch_unwind(AssertUnwindSafe(|| self.progress(token, ended)));
         // A panic has been reported by the panic hook; this connection alone suffers from it.
@@ -365,8 +375,10 @@ impl<'c, A: Application> Worker<'c, A> {
         }
         if !connection.outbox.is_empty() || connection.transport.holds_output() {
             match connection.outbox.send(&mut connection.transport) {
-                Err(error) if !is_passing(&error) => return Next::Close,
-                _ => {}
+                Ok(()) => {}
+                // It may be the turn that was over and not the room: watched anew, room that there is is reported again.
+                Err(error) if is_passing(&error) => connection.interest = 0,
+                Err(_) => return Next::Close,
             }
         }
         for _ in 0..MOST_RECEIVES {
@@ -381,10 +393,12 @@ impl<'c, A: Application> Worker<'c, A> {
                 continue;
             }
             connection.received += received as u64;
-            // The kernel has no more, and will tell of what comes.
-            let was_all = received < self.input.len() && !ended && connection.transport.is_plain();
-            match self.core.feed(connection, &self.input[..received], was_all && self.holds) {
-                Next::Wait if was_all || connection.state == State::Sending => return Next::Wait,
+            match self.core.feed(connection, &self.input[..received]) {
+                Next::Wait if connection.state == State::Sending => return Next::Wait,
+                // The kernel has no more, and will tell of what comes.
+                Next::Wait if received < self.input.len() && !ended && connection.transport.is_plain() => {
+                    return Next::Wait;
+                }
                 Next::Wait => {}
                 next => return next,
             }
@@ -399,13 +413,6 @@ impl<'c, A: Application> Worker<'c, A> {
         self.core.count_sent(connection);
         match next {
             Next::Wait => {}
-            Next::Held => {
-                self.core.hold(token);
-                if self.core.held.count() >= MOST_HELD {
-                    self.send_held();
-                }
-                return;
-            }
             Next::Linger => {
                 connection.transport.finish();
                 connection.state = State::Lingering;
@@ -422,19 +429,6 @@ impl<'c, A: Application> Worker<'c, A> {
             let fd = connection.transport.fd();
             self.watch(operation, fd, wanted, token as u64);
         }
-    }
-
-    /// Answers of one turn are sent one after the other: the code that sends them stays in the CPU's cache, and their clients are
-    /// woken once rather than each time. Not those of an application that is slow, whose answers would wait for each other.
-    fn send_held(&mut self) {
-        let mut held = std::mem::take(&mut self.core.held);
-        Core::<A>::release(&mut held, |token, answer| {
-            if let Some(Entry::Here(connection)) = self.connections.get_mut(token) {
-                let next = self.core.send_held(connection, answer);
-                self.then(token, next);
-            }
-        });
-        self.core.held = held;
     }
 
     fn close(&mut self, token: usize) {
