@@ -42,7 +42,7 @@ LOADS = (
          parameters="application=hello,connections=50,generator=ab,keep_alive=no,headers=1",
          servers=(OURS, FLOOR, "nginx", "bjoern", "uwsgi", "gevent")),
     Load(name="page", parameters="application=page,connections=50,generator=wrk,headers=1",
-         servers=(OURS, ALONE, "bjoern", "fastwsgi", "gevent")),
+         servers=(OURS, ALONE, "wsgi_floor", "bjoern", "fastwsgi", "gevent")),
     Load(name="static 1 KiB", parameters="application=static_1k,connections=50,generator=wrk,headers=1",
          servers=(OURS, "nginx")),
     Load(name="static 16 KiB", parameters="application=static_16k,connections=50,generator=wrk,headers=1",

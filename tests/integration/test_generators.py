@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each generator that is installed loads a server, and only one that can is asked to hold a rate."""
 
+import importlib.util
 import json
 import shutil
+import socketserver
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -63,3 +69,58 @@ def test_one_that_cannot_hold_a_rate_says_which_can(generator, tmp_path):
     [sentence] = result.stderr.splitlines()
     assert f"{generator} cannot hold a rate" in sentence
     assert ("take generator=oha" if shutil.which("oha") else "cargo install oha") in sentence
+
+
+@pytest.fixture
+def generators():
+    """The module of that name that belongs to the probes."""
+    path = catalog.native_folder() / "probes/support/request/generators.py"
+    spec = importlib.util.spec_from_file_location("request_generators", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.demand_of = lambda url, body, folder: module.Demand(url, 1, False, (), 0, len(body), str(folder))
+    return module
+
+
+@contextmanager
+def server_whose_first_answer_is(first: bytes, later: bytes) -> Iterator[str]:
+    """A server that answers each connection once, the first one in its own way; its address."""
+    number = count()
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            turn = next(number)
+            self.request.recv(4096)
+            body = later if turn else first
+            if body:
+                self.request.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("first", "broken", "wrong"),
+    [(b"", {"closed": 1}, {}), (b"short", {}, {"wrong length": 1}), (b"as it should be", {}, {})],
+)
+def test_a_first_answer_that_is_wrong_is_not_what_ab_holds_the_others_against(
+    generators, first, broken, wrong, tmp_path
+):
+    needs("ab")
+    right = b"as it should be"
+    with server_whose_first_answer_is(first, right) as url:
+        load = generators.Ab().load(generators.demand_of(url, right, tmp_path), 20, 1.0)
+    assert load.answered == 20 - len(broken)
+    assert {kind: number for kind, number in load.broken.items() if number} == broken
+    assert {kind: number for kind, number in load.wrong.items() if number} == wrong
+
+
+def test_wrk_compares_each_body_and_counts_each_status(generators, tmp_path):
+    needs("wrk")
+    with server_whose_first_answer_is(b"another answer!", b"as it should be") as url:
+        body = b"as it should be"
+        right, statuses = generators.Wrk().compare_bodies(generators.demand_of(url, body, tmp_path), body, 0.3)
+    assert list(statuses) == [200]
+    assert right == statuses[200] - 1

@@ -45,14 +45,15 @@ class Demand(NamedTuple):
     keep_alive: bool
     headers: Tuple[Tuple[str, str], ...]
     rate: int  #: requests a second, 0: as fast as they are answered
+    length: Optional[int]  #: bytes of each right body; None if they differ
     folder: str  #: for its files
 
 
 class Load(NamedTuple):
     """What a generator says of the time in which it loaded the server; times in seconds.
 
-    `broken`: requests whose connection was refused, cut or too slow. `wrong`: answers with another status than 2xx, or
-    of another length where it looks at that.
+    `broken`: requests whose connection was refused, cut or too slow. `wrong`: answers with a status other than 2xx, or
+    of another length where it looks at that; both by kind.
     """
 
     answered: int
@@ -160,16 +161,20 @@ local expected = file:read("*a")
 file:close()
 local threads = {}
 setup = function(thread) table.insert(threads, thread) end
-wrong, right = 0, 0
+right, statuses = 0, {}
 response = function(status, headers, body)
-  if status == 200 and body == expected then right = right + 1 else wrong = wrong + 1 end
+  statuses[status] = (statuses[status] or 0) + 1
+  if status == 200 and body == expected then right = right + 1 end
 end
 done = function(summary, latency, requests)
-  local right, wrong = 0, 0
+  local right, statuses = 0, {}
   for _, thread in ipairs(threads) do
-    right, wrong = right + thread:get("right"), wrong + thread:get("wrong")
+    right = right + thread:get("right")
+    for status, count in pairs(thread:get("statuses")) do
+      table.insert(statuses, string.format("[%d,%d]", status, count))
+    end
   end
-  io.write(string.format('\\n{"right":%d,"wrong":%d}\\n', right, wrong))
+  io.write(string.format('\\n{"right":%d,"statuses":[%s]}\\n', right, table.concat(statuses, ",")))
 end
 """
 
@@ -193,17 +198,17 @@ class Wrk(Generator):
             percentiles={name: said[name] / 1e6 for name in ("p50", "p90", "p99", "max", "mean")},
             received=said["bytes"],
             broken={kind: said[kind] for kind in ("connect", "read", "write", "timeout")},
-            wrong={"status": said["status"]},
+            wrong={"wrong status": said["status"]},
             cpu_s=ended.cpu_s,
             busy_s=ended.busy_s,
         )
 
-    def compare_bodies(self, demand: Demand, expected: bytes, seconds: float) -> Tuple[int, int]:
-        """Compare the body of every answer under load, untimed; returns how many were right and how many wrong."""
+    def compare_bodies(self, demand: Demand, expected: bytes, seconds: float) -> Tuple[int, Dict[int, int]]:
+        """Compare the body of every answer under load, untimed; returns how many were right, and all by status."""
         with open(os.path.join(demand.folder, "expected.body"), "wb") as file:
             file.write(expected)
         said = json.loads(self._run(demand, seconds, _WRK_CHECK).out.splitlines()[-1])
-        return said["right"], said["wrong"]
+        return said["right"], dict(said["statuses"])
 
     def _run(self, demand: Demand, seconds: float, script: str) -> _Ended:
         with open(os.path.join(demand.folder, "report.lua"), "w") as file:
@@ -226,7 +231,10 @@ class Wrk(Generator):
 
 
 class Ab(Generator):
-    """Closed loop, HTTP/1.0, by number; it compares the length of every body with that of the first one."""
+    """Closed loop, HTTP/1.0, by number; it compares the length of every body with that of the first one.
+
+    Should the first one itself be wrong, what it calls wrong is right and the other way round.
+    """
 
     name = "ab"
     package = "ab (Debian: apt-get install apache2-utils)"
@@ -252,8 +260,14 @@ class Ab(Generator):
             table = {row[0]: float(row[1]) / 1e3 for row in list(csv.reader(file))[1:]}
         broken = {"connect": int(kinds.get("Connect", 0)), "read": int(kinds.get("Receive", 0))}
         broken["other"] = int(kinds.get("Exceptions", 0))
+        complete, odd = int(figure("Complete requests")), int(kinds.get("Length", 0))
+        first = int(figure("Document Length"))
+        if demand.length not in (None, first):
+            odd = complete - odd
+            if first == 0:  # to ab a connection that was closed before the first byte is an empty answer
+                broken["closed"], odd = max(0, odd - sum(broken.values())), 0
         return Load(
-            answered=int(figure("Complete requests")) - sum(broken.values()),
+            answered=complete - sum(broken.values()),
             seconds=figure("Time taken for tests"),
             percentiles={
                 "p50": table["50"], "p90": table["90"], "p99": table["99"], "max": table["100"],
@@ -261,7 +275,7 @@ class Ab(Generator):
             },
             received=None,
             broken=broken,
-            wrong={"status": int(figure("Non-2xx responses")), "length": int(kinds.get("Length", 0))},
+            wrong={"wrong status": int(figure("Non-2xx responses")), "wrong length": odd},
             cpu_s=ended.cpu_s,
             busy_s=ended.busy_s,
         )  # fmt: skip
@@ -313,7 +327,7 @@ class Oha(Generator):
             },
             received=None,
             broken={"other": sum(count for kind, count in said["errorDistribution"].items() if kind != _OHA_ENDED)},
-            wrong={"status": sum(count for status, count in statuses.items() if not 200 <= status < 300)},
+            wrong={f"status {status}": count for status, count in statuses.items() if not 200 <= status < 300},
             cpu_s=ended.cpu_s,
             busy_s=ended.busy_s,
         )  # fmt: skip

@@ -322,6 +322,7 @@ class Server(Probe):
             keep_alive=self.keep_alive,
             headers=self._headers(),
             rate=self.given["rate"],
+            length=None if self.workload.body is None else len(self.workload.body),
             folder=self.folder,
         )
 
@@ -339,13 +340,15 @@ class Server(Probe):
         wrk = GENERATORS["wrk"]
         if not isinstance(wrk, Wrk) or not wrk.program() or self.workload.body is None:
             return
-        right, wrong, seconds = 0, 0, SHORTEST_S
-        while right + wrong == 0 and seconds < _LONGEST_S:
+        right, statuses, seconds = 0, {}, SHORTEST_S
+        while not statuses and seconds < _LONGEST_S:
             with self._blamed():
-                right, wrong = wrk.compare_bodies(self._demand()._replace(rate=0), self.workload.body, seconds)
+                right, statuses = wrk.compare_bodies(self._demand()._replace(rate=0), self.workload.body, seconds)
             seconds *= 5
-        if wrong:
-            fail(f"{self.title} answers wrongly under load: {wrong} of {right + wrong} bodies or statuses")
+        answered = sum(statuses.values())
+        if right < answered:
+            mix = ", ".join(f"{count} of status {status}" for status, count in sorted(statuses.items()))
+            fail(f"{self.title} answers wrongly under load: {answered - right} of {answered} answers ({mix})")
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
@@ -375,7 +378,7 @@ class Server(Probe):
         if self._daemon.is_gone():
             self._ended(f"under load, after {load.answered} answers")
         if wrong := {kind: count for kind, count in load.wrong.items() if count}:
-            words = ", ".join(f"{count} with a wrong {kind}" for kind, count in wrong.items())
+            words = ", ".join(f"{count} with {kind}" for kind, count in wrong.items())
             fail(f"{self.title} answers wrongly under load: {words}, of {load.answered}")
         if load.received is not None and self._size and not self._right_bytes(load):
             fail(
