@@ -31,6 +31,11 @@ class WsgiFloor(Server):
 import select, socket
 def start_response(status, headers, exc_info=None):
     pass
+def received(client):
+    try:
+        return client.recv(65536)
+    except ConnectionResetError:
+        return b""
 listener = socket.create_server((host, port), backlog=1024)
 listener.setblocking(False)
 epoll = select.epoll()
@@ -45,7 +50,7 @@ while True:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             clients[client.fileno()] = client
             epoll.register(client, select.EPOLLIN)
-        elif clients[fd].recv(65536):
+        elif received(clients[fd]):
             body = b"".join(application(environ.copy(), start_response))
             clients[fd].sendall(head % len(body) + body)
         else:
