@@ -130,7 +130,7 @@ pub struct Out<'a> {
 }
 
 /// Appended to the buffer rather than sent from where they are, up to so many bytes.
-pub const COPIED: usize = 16 << 10;
+pub const COPIED: usize = 4 << 10;
 
 /// Of a response that its application pushes faster than its client takes it; in bytes.
 const MOST_WAITING: usize = 1 << 20;
