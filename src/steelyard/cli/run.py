@@ -64,7 +64,7 @@ def command(
         Length of one value; the number of operations is found once, in a pilot. Default 10ms, or less where a probe
         says that less will do.
     values
-        Fewest values a run. Default 10.
+        Values a run: more where starting takes long, fewer (5) where one operation does. Default 10.
     deadline
         Longest that one run may take.
     json

@@ -58,7 +58,7 @@ def command(
     target
         Length of one value. Default 10ms.
     values
-        Fewest values a run. Default 10.
+        Values a run: more where starting takes long, fewer (5) where one operation does. Default 10.
     deadline
         Longest that one run may take.
     output_file
