@@ -25,7 +25,7 @@ from steelyard.units import format_quantity
 _DEADLINE_S = 40.0
 _UNITS = {"cpu": "s", "requests": "1/s", "p50": "s", "p99": "s", "resident": "B", "proportional": "B"}
 _HEADS = ("CPU a request", "requests", "p50", "p99", "resident", "proportional", "client's CPU")
-_VERDICT_HEADS = ("load", "of", "wheat", "against", "theirs", "ratio", "rounds", "is to be", "verdict")
+_VERDICT_HEADS = ("load", "of", "against", "ratio", "is to be", "verdict", "wheat", "theirs", "rounds")
 _HELD = {True: "holds", False: "fails", None: "undecided"}
 _LEGEND = "medians of the rounds; * the generator was the limit: throughput and latency are bounds"
 _VALUES = 2
@@ -152,15 +152,16 @@ def _cell(rounds: list[Round], name: str) -> str:
     return format_quantity(median(there), _UNITS[name]) if there else ""
 
 
-def _verdict(v: Verdict) -> tuple[str, ...]:
-    """A verdict as a row: how it ended is the last but one cell, why the last."""
+def _verdict(v: Verdict, colours: dict[str, str] | None = None) -> tuple[str, ...]:
+    """A verdict as a row; ``colours``: how each word is shown, by the markup of a console."""
     c = v.criterion
     unit = _UNITS[c.quantity]
     plus = f" + {format_quantity(c.plus, unit)}" if c.plus else ""
-    ends = f"{min(v.ratios):.3f} … {max(v.ratios):.3f}"
+    held = _HELD[v.held]
+    shown = f"[{colours[held]}]{held}[/] {v.why}" if colours else f"{held} {v.why}"
     return (
-        c.load, c.quantity, format_quantity(v.ours, unit), f"{v.peer}{plus}", format_quantity(v.theirs, unit),
-        f"{median(v.ratios):.3f}", ends, f"{c.rule} {c.bound:g}", _HELD[v.held], v.why,
+        c.load, c.quantity, f"{v.peer}{plus}", f"{median(v.ratios):.3f}", f"{c.rule} {c.bound:g}", shown.rstrip(),
+        format_quantity(v.ours, unit), format_quantity(v.theirs, unit), f"{min(v.ratios):.3f} … {max(v.ratios):.3f}",
     )  # fmt: skip
 
 
@@ -170,8 +171,7 @@ def _criteria(verdicts: list[Verdict], missing: list[str], console: Console) -> 
         table.add_column(head, justify="left" if head in ("load", "of", "against", "verdict") else "right")
     colours = {"holds": "green", "fails": "red", "undecided": "yellow"}
     for v in verdicts:
-        *cells, held, why = _verdict(v)
-        table.add_row(*cells, f"[{colours[held]}]{held}[/] {why}".rstrip())
+        table.add_row(*_verdict(v, colours))
     console.print(table)
     for line in missing:
         console.print(f"not judged: {line}")
@@ -189,8 +189,7 @@ def _markdown(bench: Bench, loads: list[Load], verdicts: list[Verdict]) -> None:
     for load in loads:
         table(load.name, ("server", *_HEADS), _rows(bench, load))
     print(f"{_LEGEND}\n")
-    told = [(*cells, f"{held} {why}".rstrip()) for *cells, held, why in map(_verdict, verdicts)]
-    table("criteria", _VERDICT_HEADS, told)
+    table("criteria", _VERDICT_HEADS, [_verdict(v) for v in verdicts])
 
 
 def _progress(text: str) -> None:
