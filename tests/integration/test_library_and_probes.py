@@ -8,7 +8,7 @@ may name no such probe.
 import pytest
 
 from steelyard.judge import claims, explain, published, tables
-from steelyard.judge.claims import Figure, Flat, Growth
+from steelyard.judge.claims import Flat, Growth, Range
 from steelyard.measure import catalog, protocol
 from steelyard.records import CasePattern
 
@@ -52,7 +52,7 @@ def test_a_claim_names_what_its_probes_have(probes, item):
         assert {*pattern.parameters, *swept} == {parameter.name for parameter in probe.descriptor.parameters}, (
             f"{operand.case} leaves a choice: a session may hold several such cases"
         )
-        if isinstance(test, Figure):
+        if isinstance(test, Range):
             assert metric.unit == test.unit
 
 

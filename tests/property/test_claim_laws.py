@@ -5,7 +5,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.judge.claims import Claim, Sourced, Verdict
+from steelyard.judge.claims import Claim, ClaimVerdict, Sourced
 from steelyard.judge.verdicts import judge_claims
 from tests.unit.judge.sessions import weighed
 from tests.unit.judge.test_verdicts import SOURCE
@@ -47,7 +47,11 @@ def test_sides_may_be_changed(pair, edge):
 def test_at_least_and_at_most_never_agree(pair, edge):
     a, b = pair
     at_least, at_most = verdict(a, b, at_least=edge), verdict(a, b, at_most=edge)
-    opposite = {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS, Verdict.UNDECIDED: Verdict.UNDECIDED}
+    opposite = {
+        ClaimVerdict.HOLDS: ClaimVerdict.FAILS,
+        ClaimVerdict.FAILS: ClaimVerdict.HOLDS,
+        ClaimVerdict.UNDECIDED: ClaimVerdict.UNDECIDED,
+    }
     assert at_most is opposite[at_least]
 
 
@@ -55,9 +59,9 @@ def test_at_least_and_at_most_never_agree(pair, edge):
 @given(pairs, edges)
 def test_what_holds_in_a_range_holds_with_an_end_open(pair, edge):
     a, b = pair
-    if verdict(a, b, at_least=edge, at_most=edge * 3) is Verdict.HOLDS:
-        assert verdict(a, b, at_least=edge) is Verdict.HOLDS
-        assert verdict(a, b, at_most=edge * 3) is Verdict.HOLDS
+    if verdict(a, b, at_least=edge, at_most=edge * 3) is ClaimVerdict.HOLDS:
+        assert verdict(a, b, at_least=edge) is ClaimVerdict.HOLDS
+        assert verdict(a, b, at_most=edge * 3) is ClaimVerdict.HOLDS
 
 
 @settings(max_examples=60, deadline=None)
@@ -72,4 +76,4 @@ def test_the_order_of_blocks_says_nothing(pair):
 def test_fewer_than_six_blocks_never_decide(pair, edge):
     a, b = pair
     if len(a) < 6:
-        assert verdict(a, b, at_least=edge) is Verdict.UNDECIDED
+        assert verdict(a, b, at_least=edge) is ClaimVerdict.UNDECIDED

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from steelyard.judge.claims import Verdict
+from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.published import Source
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.records import Record
@@ -57,7 +57,7 @@ def judge_advice(findings: Iterable[ClaimFinding]) -> tuple[AdviceFinding, ...]:
 def _judged(group: list[ClaimFinding]) -> AdviceFinding:
     optimised = [finding for finding in group if not _is_plain(finding)]
     conclusion = _conclusion([one.verdict for one in optimised], [one.verdict for one in group if _is_plain(one)])
-    true_of = [finding for finding in optimised if finding.verdict is Verdict.HOLDS]
+    true_of = [finding for finding in optimised if finding.verdict is ClaimVerdict.HOLDS]
     partly = conclusion is Conclusion.WORTH and len(true_of) < len(optimised)
     return AdviceFinding(
         advice=group[0].claim.advice or "",
@@ -80,21 +80,21 @@ def _is_plain(finding: ClaimFinding) -> bool:
     return finding.claim.setting.get(_LEVEL) == _NONE
 
 
-def _conclusion(optimised: list[Verdict], plain: list[Verdict]) -> Conclusion:
-    if Verdict.HOLDS in optimised:
+def _conclusion(optimised: list[ClaimVerdict], plain: list[ClaimVerdict]) -> Conclusion:
+    if ClaimVerdict.HOLDS in optimised:
         return Conclusion.WORTH
-    if Verdict.UNDECIDED in optimised:
+    if ClaimVerdict.UNDECIDED in optimised:
         return Conclusion.UNDECIDED
-    if Verdict.FAILS not in optimised:
+    if ClaimVerdict.FAILS not in optimised:
         return Conclusion.NOT_MEASURED
-    return Conclusion.COMPILER if Verdict.HOLDS in plain else Conclusion.NOT_TRUE
+    return Conclusion.COMPILER if ClaimVerdict.HOLDS in plain else Conclusion.NOT_TRUE
 
 
 def _costs(finding: ClaimFinding) -> bool:
     """Whether a ratio of what is advised against lies below 1 by the margin of costs, with its whole interval."""
     found = finding.ranges
     return (
-        finding.verdict is Verdict.FAILS
+        finding.verdict is ClaimVerdict.FAILS
         and len(found) == 1
         and found[0].over is not None
         and found[0].high is not None

@@ -22,7 +22,7 @@ from steelyard.judge.stats.growth import Form
 from steelyard.records import CasePattern, Record
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """What a session says of a claim."""
 
     HOLDS = "holds"
@@ -120,7 +120,7 @@ class Order(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_f
         return self.rising
 
 
-class Figure(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="figure"):
+class Range(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="figure"):
     """A figure in its base unit lies within a range, of which one end may be open."""
 
     of: Operand
@@ -167,7 +167,7 @@ class Flat(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_fi
         return (self.along.of,)
 
 
-Rule = Ratio | Equal | Order | Figure | Growth | Flat
+ClaimTest = Ratio | Equal | Order | Range | Growth | Flat
 
 
 class Claim(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -183,7 +183,7 @@ class Claim(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     statement: str
     said: str
     scope: str
-    test: Rule
+    test: ClaimTest
     note: str | None = None
     advice: str | None = None
     setting: dict[str, str] = msgspec.field(default_factory=dict)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.judge.claims import Operand, Sweep, Verdict
+from steelyard.judge.claims import ClaimVerdict, Operand, Sweep
 from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
 from steelyard.records import Case, CasePattern, Metric, Session
@@ -18,7 +18,7 @@ from steelyard.records import Case, CasePattern, Metric, Session
 class NoAnswer(Exception):  # noqa: N818 - an answer, not an error: it ends in a finding
     """There is no evidence to judge by."""
 
-    def __init__(self, verdict: Verdict, reason: str) -> None:
+    def __init__(self, verdict: ClaimVerdict, reason: str) -> None:
         super().__init__(reason)
         self.verdict = verdict
         self.reason = reason
@@ -70,12 +70,12 @@ class Measured:
         if len(found) > 1:
             names = ", ".join(runs.planned.case.name for runs in found[:3])
             raise NoAnswer(
-                Verdict.NOT_MEASURED, f"{operand.case} stands for {len(found)} cases of the session: {names} …"
+                ClaimVerdict.NOT_MEASURED, f"{operand.case} stands for {len(found)} cases of the session: {names} …"
             )
         column = self._column(found[0], operand)
         if not np.isfinite(column.values).any():
             raise NoAnswer(
-                Verdict.NOT_MEASURED, f"{column.case} has no {column.metric.name}: what it is per never happened"
+                ClaimVerdict.NOT_MEASURED, f"{column.case} has no {column.metric.name}: what it is per never happened"
             )
         return column
 
@@ -88,7 +88,8 @@ class Measured:
                 continue
             if x in points:
                 raise NoAnswer(
-                    Verdict.NOT_MEASURED, f"{sweep.of.case} leaves a choice at {sweep.parameter}={x} of the session"
+                    ClaimVerdict.NOT_MEASURED,
+                    f"{sweep.of.case} leaves a choice at {sweep.parameter}={x} of the session",
                 )
             column = self._column(runs, sweep.of)
             if np.isfinite(column.values).any():
@@ -101,30 +102,31 @@ class Measured:
             raise self._absence(operand)
         if imported := self._session.header.imported:
             raise NoAnswer(
-                Verdict.NOT_COMPARABLE, f"imported from {imported.tool}: its cases were not measured in common blocks"
+                ClaimVerdict.NOT_COMPARABLE,
+                f"imported from {imported.tool}: its cases were not measured in common blocks",
             )
         return found
 
     def _absence(self, operand: Operand) -> NoAnswer:
         for skip in self._session.skips:
             if _stands_for(operand.pattern, skip.subject):
-                return NoAnswer(Verdict.NOT_COMPARABLE, f"{skip.subject}: {skip.reason}")
+                return NoAnswer(ClaimVerdict.NOT_COMPARABLE, f"{skip.subject}: {skip.reason}")
         for run in self._session.runs:
             if run.status == "failed" and _stands_for(operand.pattern, run.case):
-                return NoAnswer(Verdict.NOT_MEASURED, f"{run.case} failed: {run.error}")
-        return NoAnswer(Verdict.NOT_MEASURED, f"the session has no {operand.case}")
+                return NoAnswer(ClaimVerdict.NOT_MEASURED, f"{run.case} failed: {run.error}")
+        return NoAnswer(ClaimVerdict.NOT_MEASURED, f"the session has no {operand.case}")
 
     def _column(self, runs: CaseRuns, operand: Operand) -> Column:
         metrics = (*runs.descriptor.metrics, *runs.counters)
         metric = next((metric for metric in metrics if operand.metric in (None, metric.name)), None)
         name = runs.planned.case.name
         if metric is None:
-            raise NoAnswer(Verdict.NOT_MEASURED, f"{name} has no metric {operand.metric} in this session")
+            raise NoAnswer(ClaimVerdict.NOT_MEASURED, f"{name} has no metric {operand.metric} in this session")
         values = runs.sample(metric)
         if operand.net:
             baseline = self._by_name.get(runs.planned.baseline or "")
             if baseline is None:
-                raise NoAnswer(Verdict.NOT_MEASURED, f"the overhead of {name} was not measured")
+                raise NoAnswer(ClaimVerdict.NOT_MEASURED, f"the overhead of {name} was not measured")
             values = values - baseline.sample(baseline.descriptor.metrics[0])
         return Column(runs, metric, operand.net, values)
 

@@ -18,7 +18,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from steelyard.judge.claims import Operand, Verdict
+from steelyard.judge.claims import ClaimVerdict, Operand
 from steelyard.judge.evidence import Column, Measured, NoAnswer
 from steelyard.judge.published import read_all
 from steelyard.judge.samples import FloatArray
@@ -367,7 +367,7 @@ def _in_unit(column: Column, whole: Column) -> FloatArray:
     if (column.metric.unit, whole.metric.unit) == ("B/s", "s"):
         return 1 / column.values
     raise NoAnswer(
-        Verdict.NOT_MEASURED,
+        ClaimVerdict.NOT_MEASURED,
         f"{column.case} {column.metric.name} is in {column.metric.unit!r}, the whole in {whole.metric.unit!r}",
     )
 
@@ -455,7 +455,7 @@ def _state(rest: Sum | None) -> State:
 def _there(values: FloatArray) -> FloatArray:
     there = values[np.isfinite(values)]
     if there.size == 0:
-        raise NoAnswer(Verdict.NOT_MEASURED, "no block has all that is needed")
+        raise NoAnswer(ClaimVerdict.NOT_MEASURED, "no block has all that is needed")
     return there
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.judge.claims import Verdict
+from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.evidence import Column, NoAnswer
 from steelyard.judge.samples import FloatArray
 from steelyard.judge.stats import comparison as comparing
@@ -43,14 +43,14 @@ class RangeTest:
     rows: tuple[FloatArray, ...]
 
     @property
-    def alone(self) -> Verdict:
+    def alone(self) -> ClaimVerdict:
         """The verdict without regard to other tests."""
         seen = self.estimate_at(CONFIDENCE)
         above = self.at_least is None or seen.low >= self.at_least
         below = self.at_most is None or seen.high <= self.at_most
         if above and below:
-            return Verdict.HOLDS
-        return Verdict.FAILS if self.too_low or self.too_high else Verdict.UNDECIDED
+            return ClaimVerdict.HOLDS
+        return ClaimVerdict.FAILS if self.too_low or self.too_high else ClaimVerdict.UNDECIDED
 
     @property
     def too_low(self) -> bool:
@@ -62,28 +62,28 @@ class RangeTest:
         """Whether the interval lies above the range."""
         return self.at_most is not None and self.estimate_at(CONFIDENCE).low > self.at_most
 
-    def together(self, p_values: FloatArray) -> Verdict:
+    def together(self, p_values: FloatArray) -> ClaimVerdict:
         """The verdict in the family, from the p-values of its own rows."""
         alone = self.alone
-        if alone is Verdict.HOLDS:
+        if alone is ClaimVerdict.HOLDS:
             sure = bool(np.all(p_values <= ALPHA))
-        elif alone is Verdict.FAILS:
+        elif alone is ClaimVerdict.FAILS:
             sure = bool(p_values[0 if self.too_low else -1] <= ALPHA)
         else:
             sure = False
-        return alone if sure else Verdict.UNDECIDED
+        return alone if sure else ClaimVerdict.UNDECIDED
 
 
 def ratio(of: Column, over: Column, at_least: float | None, at_most: float | None) -> RangeTest:
     """The ratio of two costs, block by block, against a range, either end of which may be open."""
     both = np.isfinite(of.values) & np.isfinite(over.values)
     if not both.any():
-        raise NoAnswer(Verdict.NOT_MEASURED, f"no block has both {of.case} and {over.case}")
+        raise NoAnswer(ClaimVerdict.NOT_MEASURED, f"no block has both {of.case} and {over.case}")
     a, b = of.values[both], over.values[both]
     for column, values in ((of, a), (over, b)):
         if values.min() <= 0:
             raise NoAnswer(
-                Verdict.UNDECIDED,
+                ClaimVerdict.UNDECIDED,
                 f"{column.case} can't be told from zero in every block: a ratio of it would say nothing",
             )
     logs = np.full(both.size, np.nan)
@@ -123,7 +123,7 @@ def fewest_blocks(alpha: float = ALPHA) -> int:
 def blocks_more(test: RangeTest, edges: int) -> int | None:
     """Blocks until this undecided test is decided in a family of so many ends of ranges; None if no number will do."""
     # Where only the family objects, Bonferroni's share of the error rate says what would surely be enough.
-    confidence = CONFIDENCE if test.alone is Verdict.UNDECIDED else 1 - ALPHA / max(1, edges)
+    confidence = CONFIDENCE if test.alone is ClaimVerdict.UNDECIDED else 1 - ALPHA / max(1, edges)
     seen = test.estimate_at(confidence)
     if math.isinf(seen.high):
         return max(1, fewest_blocks(1 - confidence) - seen.n)

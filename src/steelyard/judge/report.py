@@ -19,7 +19,7 @@ from steelyard.judge.findings import CaseFinding, Findings, Mode, by_other_metri
 from steelyard.judge.proving import ProofTable
 from steelyard.judge.published import Published
 from steelyard.judge.stats.comparison import CONFIDENCE
-from steelyard.judge.tables import Column, StudyTable
+from steelyard.judge.tables import StudyTable, TableColumn
 from steelyard.judge.verdicts import ClaimFindings, judge_claims
 from steelyard.records import Better, Record, Scalar, Session
 
@@ -554,11 +554,11 @@ def _study(table: StudyTable, by_name: dict[str, CaseFinding], name: str) -> Plo
     )
 
 
-def _measured(table: StudyTable, column: Column, by_name: dict[str, CaseFinding]) -> list[tuple[CaseFinding, int]]:
+def _measured(table: StudyTable, column: TableColumn, by_name: dict[str, CaseFinding]) -> list[tuple[CaseFinding, int]]:
     points = zip(column.entries, table.at, strict=True)
     return [(by_name[entry.of], x) for entry, x in points if entry is not None and isinstance(entry.of, str)]
 
 
-def _published(table: StudyTable, column: Column) -> tuple[Ghost, ...]:
+def _published(table: StudyTable, column: TableColumn) -> tuple[Ghost, ...]:
     points = zip(column.entries, table.at, strict=True)
     return tuple(_ghost(entry.of, x) for entry, x in points if entry is not None and isinstance(entry.of, Published))

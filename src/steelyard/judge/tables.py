@@ -35,7 +35,7 @@ class _Simulated(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     figure: tuple[SimulatedFigure, ...]
 
 
-class _Column(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _ColumnSpec(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     head: str
     era: Era
     mechanism: str | None = None
@@ -52,7 +52,7 @@ class _Table(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     title: str
     rows_are: str
     rows: tuple[str, ...]
-    column: tuple[_Column, ...]
+    column: tuple[_ColumnSpec, ...]
     note: str | None = None
     at: tuple[int, ...] = ()
     at_unit: str = "1"
@@ -77,7 +77,7 @@ class Entry(Record, frozen=True, kw_only=True):
         return self.of.figure.error if isinstance(self.of, published.Published) else None
 
 
-class Column(Record, frozen=True, kw_only=True):
+class TableColumn(Record, frozen=True, kw_only=True):
     """A column with its entries in the order of the rows; None where there is no figure."""
 
     head: str
@@ -92,7 +92,7 @@ class StudyTable(Record, frozen=True, kw_only=True):
     source: Source
     rows_are: str
     rows: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     notes: tuple[str, ...]
     at: tuple[int, ...] = ()
     at_unit: str = "1"
@@ -113,7 +113,7 @@ def beside(measured: Measured) -> tuple[StudyTable, ...]:
 def _filled(table: _Table, source: Source, measured: Measured) -> StudyTable:
     """The table without columns of ours of which nothing was measured."""
     filled = (
-        Column(
+        TableColumn(
             head=column.head,
             era=column.era,
             entries=tuple(_entry(table, column, number, measured) for number in range(len(table.rows))),
@@ -135,7 +135,7 @@ def _filled(table: _Table, source: Source, measured: Measured) -> StudyTable:
     )
 
 
-def _entry(table: _Table, column: _Column, number: int, measured: Measured) -> Entry | None:
+def _entry(table: _Table, column: _ColumnSpec, number: int, measured: Measured) -> Entry | None:
     if column.era == "now":
         found = _measured(_case(table, column, number), measured)
         if found is None:
@@ -153,12 +153,12 @@ def _entry(table: _Table, column: _Column, number: int, measured: Measured) -> E
     return None if known is None else Entry(value=known.figure.value, unit=known.figure.unit, of=known)
 
 
-def cases_of(table: _Table, column: _Column) -> tuple[str, ...]:
+def cases_of(table: _Table, column: _ColumnSpec) -> tuple[str, ...]:
     """The cases of a column of ours, in the order of the rows."""
     return tuple(_case(table, column, number) for number in range(len(table.rows))) if column.era == "now" else ()
 
 
-def _case(table: _Table, column: _Column, number: int) -> str:
+def _case(table: _Table, column: _ColumnSpec, number: int) -> str:
     if column.case is None:
         return column.cases[number]
     case = column.case.replace("{row}", table.rows[number])

@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.judge import claims as language
 from steelyard.judge import ranges
-from steelyard.judge.claims import Claim, Equal, Figure, Flat, Growth, Order, Ratio, Sourced, Sweep, Verdict
+from steelyard.judge.claims import Claim, ClaimVerdict, Equal, Flat, Growth, Order, Range, Ratio, Sourced, Sweep
 from steelyard.judge.evidence import Column, Measured, NoAnswer
 from steelyard.judge.published import Source
 from steelyard.judge.stats import growth, sign_flips
@@ -65,7 +65,7 @@ class RangeSeen(Record, frozen=True, kw_only=True):
     n: int
     at_least: float | None
     at_most: float | None
-    verdict: Verdict
+    verdict: ClaimVerdict
 
 
 class GrowthSeen(Record, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class ClaimFinding(Record, frozen=True, kw_only=True):
 
     claim: Claim
     source: Source
-    verdict: Verdict
+    verdict: ClaimVerdict
     reason: str | None = None
     figures: tuple[FigureSeen, ...] = ()
     ranges: tuple[RangeSeen, ...] = ()
@@ -187,7 +187,7 @@ def _evidence(claim: Claim, measured: Measured) -> _Evidence:
         case Order() as rule:
             columns = tuple(measured.column(operand) for operand in rule.rising)
             return _Evidence(columns, tuple(ranges.ratio(dear, cheap, 1.0, None) for cheap, dear in pairwise(columns)))
-        case Figure() as rule:
+        case Range() as rule:
             column = measured.column(rule.of)
             _check_unit(column, rule.unit)
             return _Evidence((column,), (ranges.figure(column, rule.at_least, rule.at_most),))
@@ -200,14 +200,14 @@ def _evidence(claim: Claim, measured: Measured) -> _Evidence:
 def _check_unit(column: Column, unit: str) -> None:
     if column.metric.unit != unit:
         raise NoAnswer(
-            Verdict.NOT_MEASURED,
+            ClaimVerdict.NOT_MEASURED,
             f"{column.case} {column.metric.name} is in {column.metric.unit!r}, the claim in {unit!r}",
         )
 
 
 def _flat(points: dict[int, Column], rule: Flat) -> _Evidence:
     if len(points) < 2:
-        raise NoAnswer(Verdict.NOT_MEASURED, _too_few_points(rule.along, len(points), 2))
+        raise NoAnswer(ClaimVerdict.NOT_MEASURED, _too_few_points(rule.along, len(points), 2))
     tests = tuple(ranges.ratio(b, a, 1 / rule.factor, rule.factor) for a, b in combinations(points.values(), 2))
     return _Evidence(tuple(points.values()), tests, only_extreme=True)
 
@@ -215,13 +215,13 @@ def _flat(points: dict[int, Column], rule: Flat) -> _Evidence:
 def _growth(points: dict[int, Column], rule: Growth, cpus: int) -> _Evidence:
     columns = tuple(points.values())
     if len(points) < _GROWTH_POINTS:
-        raise NoAnswer(Verdict.UNDECIDED, _too_few_points(rule.along, len(points), _GROWTH_POINTS))
+        raise NoAnswer(ClaimVerdict.UNDECIDED, _too_few_points(rule.along, len(points), _GROWTH_POINTS))
     fewest = min(int(np.isfinite(column.values).sum()) for column in columns)
     if fewest < ranges.fewest_blocks():
-        raise NoAnswer(Verdict.UNDECIDED, f"a point has {fewest} blocks and needs {ranges.fewest_blocks()}")
+        raise NoAnswer(ClaimVerdict.UNDECIDED, f"a point has {fewest} blocks and needs {ranges.fewest_blocks()}")
     table = np.array([column.values for column in columns])
     if np.nanmin(table) <= 0:
-        raise NoAnswer(Verdict.UNDECIDED, "a point can't be told from zero: its growth would say nothing")
+        raise NoAnswer(ClaimVerdict.UNDECIDED, "a point can't be told from zero: its growth would say nothing")
     placed = columns[0].runs.planned.case.placement
     fit = partial(_fit, list(points), cpus=None if placed == "same" else float(cpus))
     fitted = fit(table)
@@ -263,8 +263,8 @@ def _finding(
 ) -> ClaimFinding:
     verdicts = [test.together(own) for test, own in zip(evidence.tests, p_values, strict=True)]
     verdict = _of_growth(evidence.growth) if evidence.growth else _of_all(verdicts)
-    undecided = [test for test, one in zip(evidence.tests, verdicts, strict=True) if one is Verdict.UNDECIDED]
-    open_question = verdict is Verdict.UNDECIDED and bool(undecided)
+    undecided = [test for test, one in zip(evidence.tests, verdicts, strict=True) if one is ClaimVerdict.UNDECIDED]
+    open_question = verdict is ClaimVerdict.UNDECIDED and bool(undecided)
     return ClaimFinding(
         claim=item.claim,
         source=item.source,
@@ -278,22 +278,22 @@ def _finding(
     )
 
 
-def _of_all(verdicts: Sequence[Verdict]) -> Verdict:
+def _of_all(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
     """One range missed refutes the claim; it holds when all ranges are kept."""
-    if Verdict.FAILS in verdicts:
-        return Verdict.FAILS
-    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.HOLDS
+    if ClaimVerdict.FAILS in verdicts:
+        return ClaimVerdict.FAILS
+    return ClaimVerdict.UNDECIDED if ClaimVerdict.UNDECIDED in verdicts else ClaimVerdict.HOLDS
 
 
-def _of_growth(seen: GrowthSeen) -> Verdict:
+def _of_growth(seen: GrowthSeen) -> ClaimVerdict:
     """Decided only by a form that is told, and told without any one of the blocks as well."""
     if seen.form == "cannot tell" or not seen.stable:
-        return Verdict.UNDECIDED
-    return Verdict.HOLDS if seen.form == seen.claimed else Verdict.FAILS
+        return ClaimVerdict.UNDECIDED
+    return ClaimVerdict.HOLDS if seen.form == seen.claimed else ClaimVerdict.FAILS
 
 
-def _why_growth(seen: GrowthSeen | None, verdict: Verdict) -> str | None:
-    if seen is None or verdict is not Verdict.UNDECIDED:
+def _why_growth(seen: GrowthSeen | None, verdict: ClaimVerdict) -> str | None:
+    if seen is None or verdict is not ClaimVerdict.UNDECIDED:
         return None
     if seen.form == "cannot tell":
         return (
@@ -306,7 +306,7 @@ def _why(undecided: Sequence[ranges.RangeTest], edges: int) -> str:
     fewest = min(test.estimate_at(CONFIDENCE).n for test in undecided)
     if fewest < ranges.fewest_blocks():
         return f"{fewest} blocks are too few for an interval: {ranges.fewest_blocks()} give the first"
-    if all(test.alone is not Verdict.UNDECIDED for test in undecided):
+    if all(test.alone is not ClaimVerdict.UNDECIDED for test in undecided):
         return f"sure by itself, but not yet in a family of {edges} ends of ranges that are judged together"
     return "the interval lies across an end of the range"
 
@@ -336,7 +336,7 @@ def _seen(column: Column) -> FigureSeen:
     )
 
 
-def _ranges(evidence: _Evidence, verdicts: Sequence[Verdict], whole: Verdict) -> tuple[RangeSeen, ...]:
+def _ranges(evidence: _Evidence, verdicts: Sequence[ClaimVerdict], whole: ClaimVerdict) -> tuple[RangeSeen, ...]:
     """The tests, or of the pairs of a sweep the one that lies furthest apart of those that decided."""
     seen = [_range(test, verdict) for test, verdict in zip(evidence.tests, verdicts, strict=True)]
     if not evidence.only_extreme or not seen:
@@ -344,7 +344,7 @@ def _ranges(evidence: _Evidence, verdicts: Sequence[Verdict], whole: Verdict) ->
     return (max((one for one in seen if one.verdict is whole), key=lambda one: abs(math.log(one.value))),)
 
 
-def _range(test: ranges.RangeTest, verdict: Verdict) -> RangeSeen:
+def _range(test: ranges.RangeTest, verdict: ClaimVerdict) -> RangeSeen:
     estimate = test.estimate_at(CONFIDENCE)
     unbounded = math.isinf(estimate.high)
     return RangeSeen(

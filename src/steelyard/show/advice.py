@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.judge.advice import AdviceFinding, Conclusion, label
-from steelyard.judge.claims import Verdict
+from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
 from steelyard.show.claims import SIGNS
 from steelyard.units import format_quantity
@@ -25,11 +25,11 @@ _STYLES = {
     Conclusion.NOT_MEASURED: "dim",
 }
 _HOW_TO_READ = f"""\
-Numbers are how many times as long the other way takes as the advised one. {SIGNS[Verdict.HOLDS]}: the claim that the
-advice rests on holds; {SIGNS[Verdict.FAILS]}: it fails; {SIGNS[Verdict.UNDECIDED]}: this session cannot tell;
-{SIGNS[Verdict.NOT_MEASURED]}: not measured. A claim of one setting asks for 5 % or more. Advice is *{Conclusion.WORTH}*
-where it holds of an optimised program (-O2, -O3); *{Conclusion.COMPILER}* where it holds at -O0 alone;
-*{Conclusion.NOT_TRUE}* where it holds nowhere. `steelyard claims` shows each claim with its evidence,
+Numbers are how many times as long the other way takes as the advised one. {SIGNS[ClaimVerdict.HOLDS]}: the claim that
+the advice rests on holds; {SIGNS[ClaimVerdict.FAILS]}: it fails; {SIGNS[ClaimVerdict.UNDECIDED]}: this session cannot
+tell; {SIGNS[ClaimVerdict.NOT_MEASURED]}: not measured. A claim of one setting asks for 5 % or more. Advice is
+*{Conclusion.WORTH}* where it holds of an optimised program (-O2, -O3); *{Conclusion.COMPILER}* where it holds at -O0
+alone; *{Conclusion.NOT_TRUE}* where it holds nowhere. `steelyard claims` shows each claim with its evidence,
 `steelyard show --code` what the compilers made of the loops.
 """
 

@@ -13,25 +13,25 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.judge.claims import Verdict
+from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings, FigureSeen, GrowthSeen, RangeSeen, Settle
 from steelyard.show import machine_code
 from steelyard.units import format_interval, format_quantity
 
 _STYLES = {
-    Verdict.HOLDS: "bold green",
-    Verdict.FAILS: "bold red",
-    Verdict.UNDECIDED: "bold yellow",
-    Verdict.NOT_COMPARABLE: "dim",
-    Verdict.NOT_MEASURED: "dim",
+    ClaimVerdict.HOLDS: "bold green",
+    ClaimVerdict.FAILS: "bold red",
+    ClaimVerdict.UNDECIDED: "bold yellow",
+    ClaimVerdict.NOT_COMPARABLE: "dim",
+    ClaimVerdict.NOT_MEASURED: "dim",
 }
 #: A sign beside each word, for those who see no colours and for print.
 SIGNS = {
-    Verdict.HOLDS: "✓",
-    Verdict.FAILS: "✗",
-    Verdict.UNDECIDED: "?",
-    Verdict.NOT_COMPARABLE: "–",
-    Verdict.NOT_MEASURED: "–",
+    ClaimVerdict.HOLDS: "✓",
+    ClaimVerdict.FAILS: "✗",
+    ClaimVerdict.UNDECIDED: "?",
+    ClaimVerdict.NOT_COMPARABLE: "–",
+    ClaimVerdict.NOT_MEASURED: "–",
 }
 _WIDEST = 120
 #: Doubts printed of one claim; a loaded machine gives a new one with every run.
@@ -109,7 +109,7 @@ def _object(finding: ClaimFinding, void: str | None) -> dict[str, Any]:
 
 def answered(finding: ClaimFinding) -> bool:
     """Whether the session says anything of the claim."""
-    return finding.verdict not in {Verdict.NOT_COMPARABLE, Verdict.NOT_MEASURED}
+    return finding.verdict not in {ClaimVerdict.NOT_COMPARABLE, ClaimVerdict.NOT_MEASURED}
 
 
 def _claim(finding: ClaimFinding, console: Console) -> None:
@@ -207,7 +207,7 @@ def _blocks(n: int) -> str:
 def counts(findings: ClaimFindings) -> str:
     """How many claims got each verdict."""
     counts = Counter(finding.verdict for finding in findings.findings)
-    return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict)
+    return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in ClaimVerdict)
 
 
 def _foot(findings: ClaimFindings, console: Console) -> None:
@@ -220,6 +220,6 @@ def _foot(findings: ClaimFindings, console: Console) -> None:
         "Growth is judged by Akaike weights, each sweep by itself."
     )
     console.print(Text(method, style="dim"))
-    if any(finding.verdict is Verdict.NOT_MEASURED for finding in findings.findings):
+    if any(finding.verdict is ClaimVerdict.NOT_MEASURED for finding in findings.findings):
         advice = "Not measured: `steelyard run 'CASE'` measures a case, if `steelyard list` has its probe."
         console.print(Text(advice, style="dim"))

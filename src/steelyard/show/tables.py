@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.judge.tables import Column, StudyTable
+from steelyard.judge.tables import StudyTable, TableColumn
 from steelyard.show import figure_text, steps
 
 _GAP = 2
@@ -45,16 +45,16 @@ def _show(table: StudyTable, console: Console) -> None:
         console.print(_grid(table, shown))
 
 
-def _head(column: Column) -> str:
+def _head(column: TableColumn) -> str:
     return f"{column.era}\n{column.head}"
 
 
-def _width(column: Column) -> int:
+def _width(column: TableColumn) -> int:
     cells = [*_head(column).split("\n"), *map(figure_text.entry, column.entries)]
     return max(len(column.entries), *map(len, cells))
 
 
-def _grid(table: StudyTable, columns: list[Column]) -> Table:
+def _grid(table: StudyTable, columns: list[TableColumn]) -> Table:
     grid = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
     grid.add_column(f"\n{table.rows_are}", no_wrap=True)
     for column in columns:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from steelyard.judge import claims
 from steelyard.judge.advice import Conclusion, judge_advice, label
-from steelyard.judge.claims import Sourced, Verdict
+from steelyard.judge.claims import ClaimVerdict, Sourced
 from steelyard.judge.published import Source
 from steelyard.judge.verdicts import judge_claims
 from tests.unit.judge.sessions import steady, weighed
@@ -87,7 +87,7 @@ def test_what_the_session_does_not_have_is_not_measured():
     assert found.conclusion is Conclusion.NOT_MEASURED
 
 
-HOLDS, FAILS, OPEN, NONE = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED, Verdict.NOT_MEASURED
+HOLDS, FAILS, OPEN, NONE = ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED, ClaimVerdict.NOT_MEASURED
 
 
 @pytest.mark.parametrize(

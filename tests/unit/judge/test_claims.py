@@ -5,7 +5,7 @@ import pytest
 
 from steelyard.errors import InstallationError
 from steelyard.judge import claims
-from steelyard.judge.claims import Figure, Growth, Operand, Sweep
+from steelyard.judge.claims import Growth, Operand, Range, Sweep
 from steelyard.records import CasePattern
 
 SOURCE = "shell909090/context"
@@ -44,7 +44,7 @@ def test_a_claim_of_the_library_says_what_a_reader_needs(item):
     for operand in claim.test.operands:
         assert CasePattern.parse(operand.case) is not None
         assert "@" in operand.case, "a result that does not say its placement is no result"
-    if isinstance(claim.test, Figure):
+    if isinstance(claim.test, Range):
         assert claim.test.unit in {"s", "B", "B/s", "1/s", "1"}
 
 

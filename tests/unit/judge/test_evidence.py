@@ -5,7 +5,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from steelyard.judge.claims import Operand, Sweep, Verdict
+from steelyard.judge.claims import ClaimVerdict, Operand, Sweep
 from steelyard.judge.evidence import Measured, NoAnswer
 from tests.making import a_failed_run
 from tests.unit.judge.sessions import steady, the_case, weighed
@@ -43,7 +43,7 @@ def test_a_pattern_may_leave_out_what_the_session_leaves_no_choice_about():
 def test_a_pattern_that_leaves_a_choice_is_not_answered():
     session = weighed({"question/a[size=1]@same": steady(1e-6), "question/a[size=2]@same": steady(1e-6)})
     verdict, reason = refusal(session, case="question/a@same")
-    assert verdict is Verdict.NOT_MEASURED
+    assert verdict is ClaimVerdict.NOT_MEASURED
     assert "stands for 2 cases" in reason
 
 
@@ -54,7 +54,7 @@ def test_the_overhead_is_taken_off_block_by_block():
 
 def test_without_its_overhead_there_is_no_net_figure():
     verdict, reason = refusal(weighed({A: steady(1e-6)}), case=A, net=True)
-    assert verdict is Verdict.NOT_MEASURED
+    assert verdict is ClaimVerdict.NOT_MEASURED
     assert "overhead" in reason
 
 
@@ -62,7 +62,7 @@ def test_without_its_overhead_there_is_no_net_figure():
 def test_what_was_skipped_is_not_comparable_and_says_why(subject):
     session = weighed({A: steady(1e-6)}, skips={subject: "no such system call"})
     verdict, reason = refusal(session, case="question/b[size=1]@same")
-    assert verdict is Verdict.NOT_COMPARABLE
+    assert verdict is ClaimVerdict.NOT_COMPARABLE
     assert reason == f"{subject}: no such system call"
 
 
@@ -70,7 +70,7 @@ def test_what_was_skipped_is_not_comparable_and_says_why(subject):
 def test_another_skip_is_no_reason(subject):
     session = weighed({A: steady(1e-6)}, skips={subject: "no such system call"})
     verdict, reason = refusal(session, case="question/b[size=1]@same")
-    assert verdict is Verdict.NOT_MEASURED
+    assert verdict is ClaimVerdict.NOT_MEASURED
     assert reason == "the session has no question/b[size=1]@same"
 
 
@@ -80,19 +80,19 @@ def test_what_failed_says_with_what():
         session, runs=(*session.runs, a_failed_run("question/b@same", error="exited with 1"))
     )
     verdict, reason = refusal(session, case="question/b@same")
-    assert verdict is Verdict.NOT_MEASURED
+    assert verdict is ClaimVerdict.NOT_MEASURED
     assert reason == "question/b@same failed: exited with 1"
 
 
 def test_a_metric_that_the_probe_lacks_is_named():
     verdict, reason = refusal(weighed({A: steady(1e-6)}), case=A, metric="colour")
-    assert verdict is Verdict.NOT_MEASURED
+    assert verdict is ClaimVerdict.NOT_MEASURED
     assert "colour" in reason
 
 
 def test_a_metric_that_never_came_to_be_is_no_figure():
     verdict, reason = refusal(weighed({A: steady(1e-6)}), case=A, metric="share")
-    assert verdict is Verdict.NOT_MEASURED
+    assert verdict is ClaimVerdict.NOT_MEASURED
     assert "never happened" in reason
 
 
@@ -104,7 +104,7 @@ def test_a_variant_is_not_what_a_claim_is_about():
     )
     runs = tuple(msgspec.structs.replace(run, case=case.name) for run in session.runs)
     verdict, _ = refusal(msgspec.structs.replace(session, plan=plan, runs=runs), case=A)
-    assert verdict is Verdict.NOT_MEASURED
+    assert verdict is ClaimVerdict.NOT_MEASURED
 
 
 def test_a_sweep_is_in_the_order_of_its_parameter_and_within_its_ends():

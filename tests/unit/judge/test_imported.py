@@ -9,7 +9,7 @@ import pytest
 from steelyard.judge import comparisons
 from steelyard.judge.claims import library
 from steelyard.judge.imported import as_file, with_only
-from steelyard.judge.verdicts import Verdict, judge_claims
+from steelyard.judge.verdicts import ClaimVerdict, judge_claims
 from steelyard.records import Imported, Session
 from tests.unit.judge.sessions import steady, weighed
 
@@ -70,4 +70,4 @@ def test_two_cases_of_an_import_are_not_paired_by_blocks():
 
 def test_no_claim_is_judged_by_an_import():
     verdicts = {finding.verdict for finding in judge_claims(an_import(), library()).findings}
-    assert verdicts <= {Verdict.NOT_COMPARABLE, Verdict.NOT_MEASURED}
+    assert verdicts <= {ClaimVerdict.NOT_COMPARABLE, ClaimVerdict.NOT_MEASURED}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard.judge import claims
-from steelyard.judge.claims import Claim, Sourced, Verdict
+from steelyard.judge.claims import Claim, ClaimVerdict, Sourced
 from steelyard.judge.published import Source
 from steelyard.judge.verdicts import judge_claims
 from tests.unit.judge.sessions import noisy, steady, weighed
@@ -46,43 +46,43 @@ FLAT = {"rule": "flat", "along": SWEEP, "factor": 1.25}
 LINEAR = {"rule": "growth", "along": SWEEP, "form": "n"}
 
 TABLE = [
-    (RATIO, {A: steady(5e-6), B: steady(1e-6)}, Verdict.HOLDS),
-    (RATIO, {A: steady(3e-6), B: steady(1e-6)}, Verdict.FAILS),
-    (RATIO, {A: steady(9e-6), B: steady(1e-6)}, Verdict.FAILS),
-    (RATIO, {A: noisy(5e-6), B: steady(1e-6)}, Verdict.UNDECIDED),
-    (RATIO, {A: steady(5e-6, 5), B: steady(1e-6, 5)}, Verdict.UNDECIDED),
-    (RATIO, {A: steady(5e-6)}, Verdict.NOT_MEASURED),
-    (AT_LEAST, {A: steady(400e-6), B: steady(1e-6)}, Verdict.HOLDS),
-    (AT_LEAST, {A: steady(2e-6), B: steady(1e-6)}, Verdict.FAILS),
-    (AT_LEAST, {A: steady(4e-6), B: steady(1e-6)}, Verdict.UNDECIDED),
-    (EQUAL, {A: steady(1.02e-6), B: steady(1e-6)}, Verdict.HOLDS),
-    (EQUAL, {A: steady(1.3e-6), B: steady(1e-6)}, Verdict.FAILS),
-    (EQUAL, {A: noisy(1e-6), B: steady(1e-6)}, Verdict.UNDECIDED),
-    (ORDER, {A: steady(1e-6), B: steady(2e-6), C: steady(3e-6)}, Verdict.HOLDS),
-    (ORDER, {A: steady(1e-6), B: steady(3e-6), C: steady(2e-6)}, Verdict.FAILS),
-    (ORDER, {A: steady(1e-6), B: steady(2e-6), C: noisy(2e-6)}, Verdict.UNDECIDED),
-    (ORDER, {A: steady(3e-6), B: steady(2e-6), C: noisy(2e-6)}, Verdict.FAILS),
-    (ORDER, {A: steady(1e-6), B: steady(2e-6)}, Verdict.NOT_MEASURED),
-    (FIGURE, {A: steady(55e-6)}, Verdict.HOLDS),
-    (FIGURE, {A: steady(15e-6)}, Verdict.FAILS),
-    (FIGURE, {A: steady(50e-6)}, Verdict.UNDECIDED),
-    (WITHIN, {A: steady(65e-9)}, Verdict.HOLDS),
-    (WITHIN, {A: steady(35e-9)}, Verdict.FAILS),
-    (WITHIN, {A: steady(180e-9)}, Verdict.FAILS),
-    (WITHIN, {A: steady(69.8e-9)}, Verdict.UNDECIDED),
-    ({**FIGURE, "unit": "B"}, {A: steady(55e-6)}, Verdict.NOT_MEASURED),
-    (FLAT, swept(lambda _n: 1e-6), Verdict.HOLDS),
-    (FLAT, swept(lambda n: 1e-6 if n < 4096 else 2e-6), Verdict.FAILS),
-    (FLAT, {**swept(lambda _n: 1e-6), "question/a[n=8]@same": noisy(1e-6)}, Verdict.UNDECIDED),
-    (FLAT, swept(lambda _n: 1e-6, ns=(8,)), Verdict.NOT_MEASURED),
-    (FLAT, {B: steady(1e-6)}, Verdict.NOT_MEASURED),
-    (LINEAR, swept(lambda n: 1e-6 + n * 1e-7), Verdict.HOLDS),
-    (LINEAR, swept(lambda n: 1e-6 + np.log(n) * 1e-6), Verdict.FAILS),
-    (LINEAR, swept(lambda _n: 1e-6), Verdict.FAILS),
-    (LINEAR, swept(lambda n: 1e-6 + n * 1e-7, ns=(1, 8, 64)), Verdict.UNDECIDED),
-    (LINEAR, swept(lambda n: 1e-6 + n * 1e-7, blocks=5), Verdict.UNDECIDED),
-    ({**LINEAR, "form": "log n"}, swept(lambda n: 1e-6 + np.log(n) * 1e-6), Verdict.HOLDS),
-    ({**LINEAR, "form": "1"}, swept(lambda _n: 1e-6), Verdict.HOLDS),
+    (RATIO, {A: steady(5e-6), B: steady(1e-6)}, ClaimVerdict.HOLDS),
+    (RATIO, {A: steady(3e-6), B: steady(1e-6)}, ClaimVerdict.FAILS),
+    (RATIO, {A: steady(9e-6), B: steady(1e-6)}, ClaimVerdict.FAILS),
+    (RATIO, {A: noisy(5e-6), B: steady(1e-6)}, ClaimVerdict.UNDECIDED),
+    (RATIO, {A: steady(5e-6, 5), B: steady(1e-6, 5)}, ClaimVerdict.UNDECIDED),
+    (RATIO, {A: steady(5e-6)}, ClaimVerdict.NOT_MEASURED),
+    (AT_LEAST, {A: steady(400e-6), B: steady(1e-6)}, ClaimVerdict.HOLDS),
+    (AT_LEAST, {A: steady(2e-6), B: steady(1e-6)}, ClaimVerdict.FAILS),
+    (AT_LEAST, {A: steady(4e-6), B: steady(1e-6)}, ClaimVerdict.UNDECIDED),
+    (EQUAL, {A: steady(1.02e-6), B: steady(1e-6)}, ClaimVerdict.HOLDS),
+    (EQUAL, {A: steady(1.3e-6), B: steady(1e-6)}, ClaimVerdict.FAILS),
+    (EQUAL, {A: noisy(1e-6), B: steady(1e-6)}, ClaimVerdict.UNDECIDED),
+    (ORDER, {A: steady(1e-6), B: steady(2e-6), C: steady(3e-6)}, ClaimVerdict.HOLDS),
+    (ORDER, {A: steady(1e-6), B: steady(3e-6), C: steady(2e-6)}, ClaimVerdict.FAILS),
+    (ORDER, {A: steady(1e-6), B: steady(2e-6), C: noisy(2e-6)}, ClaimVerdict.UNDECIDED),
+    (ORDER, {A: steady(3e-6), B: steady(2e-6), C: noisy(2e-6)}, ClaimVerdict.FAILS),
+    (ORDER, {A: steady(1e-6), B: steady(2e-6)}, ClaimVerdict.NOT_MEASURED),
+    (FIGURE, {A: steady(55e-6)}, ClaimVerdict.HOLDS),
+    (FIGURE, {A: steady(15e-6)}, ClaimVerdict.FAILS),
+    (FIGURE, {A: steady(50e-6)}, ClaimVerdict.UNDECIDED),
+    (WITHIN, {A: steady(65e-9)}, ClaimVerdict.HOLDS),
+    (WITHIN, {A: steady(35e-9)}, ClaimVerdict.FAILS),
+    (WITHIN, {A: steady(180e-9)}, ClaimVerdict.FAILS),
+    (WITHIN, {A: steady(69.8e-9)}, ClaimVerdict.UNDECIDED),
+    ({**FIGURE, "unit": "B"}, {A: steady(55e-6)}, ClaimVerdict.NOT_MEASURED),
+    (FLAT, swept(lambda _n: 1e-6), ClaimVerdict.HOLDS),
+    (FLAT, swept(lambda n: 1e-6 if n < 4096 else 2e-6), ClaimVerdict.FAILS),
+    (FLAT, {**swept(lambda _n: 1e-6), "question/a[n=8]@same": noisy(1e-6)}, ClaimVerdict.UNDECIDED),
+    (FLAT, swept(lambda _n: 1e-6, ns=(8,)), ClaimVerdict.NOT_MEASURED),
+    (FLAT, {B: steady(1e-6)}, ClaimVerdict.NOT_MEASURED),
+    (LINEAR, swept(lambda n: 1e-6 + n * 1e-7), ClaimVerdict.HOLDS),
+    (LINEAR, swept(lambda n: 1e-6 + np.log(n) * 1e-6), ClaimVerdict.FAILS),
+    (LINEAR, swept(lambda _n: 1e-6), ClaimVerdict.FAILS),
+    (LINEAR, swept(lambda n: 1e-6 + n * 1e-7, ns=(1, 8, 64)), ClaimVerdict.UNDECIDED),
+    (LINEAR, swept(lambda n: 1e-6 + n * 1e-7, blocks=5), ClaimVerdict.UNDECIDED),
+    ({**LINEAR, "form": "log n"}, swept(lambda n: 1e-6 + np.log(n) * 1e-6), ClaimVerdict.HOLDS),
+    ({**LINEAR, "form": "1"}, swept(lambda _n: 1e-6), ClaimVerdict.HOLDS),
 ]
 
 
@@ -93,7 +93,7 @@ def test_the_truth_table(test, costs, verdict):
 
 @pytest.mark.parametrize(
     ("shares", "verdict"),
-    [([0.0] * 8, Verdict.HOLDS), ([1.0] * 8, Verdict.FAILS), ([0.0, 1.0] * 4, Verdict.UNDECIDED)],
+    [([0.0] * 8, ClaimVerdict.HOLDS), ([1.0] * 8, ClaimVerdict.FAILS), ([0.0, 1.0] * 4, ClaimVerdict.UNDECIDED)],
 )
 def test_a_share_may_be_nothing_or_all(shares, verdict):
     assert judged(weighed({A: steady(1e-6)}, shares={A: shares}), **SHARE).verdict is verdict
@@ -101,7 +101,7 @@ def test_a_share_may_be_nothing_or_all(shares, verdict):
 
 def test_what_the_machine_lacks_is_not_comparable():
     found = judged(weighed({A: steady(1e-6)}, skips={"question/b": "no such clock"}), **RATIO)
-    assert found.verdict is Verdict.NOT_COMPARABLE
+    assert found.verdict is ClaimVerdict.NOT_COMPARABLE
     assert found.reason == "question/b: no such clock"
 
 
@@ -119,7 +119,7 @@ def test_the_evidence_is_the_ratio_its_range_and_the_figures():
     assert (seen.of, seen.over, seen.unit, seen.n) == (A, B, "1", 8)
     assert seen.value == pytest.approx(5, rel=0.01)
     assert seen.low < 5 < seen.high
-    assert (seen.at_least, seen.at_most, seen.verdict) == (4.0, 6.0, Verdict.HOLDS)
+    assert (seen.at_least, seen.at_most, seen.verdict) == (4.0, 6.0, ClaimVerdict.HOLDS)
     assert [figure.case for figure in found.figures] == [A, B]
     assert found.figures[1].median == pytest.approx(1e-6)
 
@@ -152,7 +152,7 @@ def test_a_growth_that_hangs_on_one_block_is_undecided():
     for name in list(costs)[::2]:
         costs[name] = [cost * factor for cost, factor in zip(costs[name], (3, 1, 3, 1, 3, 0.3), strict=True)]
     found = judged(weighed(costs), **LINEAR)
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is ClaimVerdict.UNDECIDED
     assert found.reason
 
 
@@ -203,12 +203,12 @@ def test_a_clear_verdict_survives_a_family_that_a_doubtful_one_does_not():
     ]
     session = weighed(costs)
     alone = judge_claims(session, [doubtful])
-    assert alone.findings[0].verdict is Verdict.HOLDS
+    assert alone.findings[0].verdict is ClaimVerdict.HOLDS
     together = judge_claims(session, [doubtful, clear, *crowd])
     assert together.edges == 32
     found = {finding.claim.id: finding for finding in together.findings}
-    assert found["clear"].verdict is Verdict.HOLDS
-    assert found["doubtful"].verdict is Verdict.UNDECIDED
+    assert found["clear"].verdict is ClaimVerdict.HOLDS
+    assert found["doubtful"].verdict is ClaimVerdict.UNDECIDED
     assert "family of 32" in found["doubtful"].reason
     assert found["doubtful"].settle.blocks >= 1
 
@@ -216,7 +216,7 @@ def test_a_clear_verdict_survives_a_family_that_a_doubtful_one_does_not():
 def test_the_whole_library_has_an_answer_for_a_session_without_any_of_it():
     findings = judge_claims(weighed({A: steady(1e-6)})).findings
     assert len(findings) == len(claims.library())
-    assert {finding.verdict for finding in findings} == {Verdict.NOT_MEASURED}
+    assert {finding.verdict for finding in findings} == {ClaimVerdict.NOT_MEASURED}
     assert all(finding.reason for finding in findings)
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from steelyard.judge.claims import Verdict
+from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import judge_claims
 from steelyard.show import claims
 from tests.unit.judge.sessions import noisy, steady, weighed
@@ -51,7 +51,7 @@ def test_the_verdict_is_told_by_a_word():
 
 def test_the_answered_come_first_and_are_counted():
     text = printed(weighed(CALLS))
-    verdicts = [line for line in text.splitlines() if line.split("  ")[0] in {v.value.upper() for v in Verdict}]
+    verdicts = [line for line in text.splitlines() if line.split("  ")[0] in {v.value.upper() for v in ClaimVerdict}]
     answered = [not line.startswith("NOT ") for line in verdicts]
     assert answered == sorted(answered, reverse=True)
     assert "1 holds, 3 fails, 0 undecided, 0 not comparable, " in text

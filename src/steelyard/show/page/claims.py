@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from steelyard.judge.claims import Verdict
+from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
 from steelyard.show import machine_code
 from steelyard.show.claims import SIGNS, answered, counts, evidence, short
@@ -30,10 +30,10 @@ def claims(findings: ClaimFindings) -> Markup:
 
 def _source(members: list[ClaimFinding]) -> Markup:
     source = members[0].source
-    order = list(Verdict)
+    order = list(ClaimVerdict)
     said = sorted((one for one in members if answered(one)), key=lambda one: order.index(one.verdict))
-    decided = [one for one in said if one.verdict is not Verdict.UNDECIDED]
-    undecided = [one for one in said if one.verdict is Verdict.UNDECIDED]
+    decided = [one for one in said if one.verdict is not ClaimVerdict.UNDECIDED]
+    undecided = [one for one in said if one.verdict is ClaimVerdict.UNDECIDED]
     unanswered = [one for one in members if not answered(one)]
     return joined(
         [

@@ -11,7 +11,7 @@ from steelyard.judge import rules
 from steelyard.judge.findings import judge
 from steelyard.judge.published import Source
 from steelyard.judge.report import report
-from steelyard.judge.tables import Column, Entry, StudyTable
+from steelyard.judge.tables import Entry, StudyTable, TableColumn
 from steelyard.judge.verdicts import judge_claims
 from steelyard.records import Skip
 from steelyard.show.page import claims, comparing, doubts, explained, figures, markup, method, results, studies
@@ -135,8 +135,8 @@ def test_sessions_of_one_machine_are_compared_and_others_stand_beside_them(made)
 def test_a_table_of_a_study_keeps_its_shape_with_our_column_beside_it():
     source = Source(id="x", title="A <study>", year=1999, url="", machine="old")
     columns = (
-        Column(head="Linux 2.0", era="then", entries=(Entry(value=2e-6, unit="s"), None)),
-        Column(head="here", era="now", entries=(Entry(value=1e-7, unit="s", fitted=True), None)),
+        TableColumn(head="Linux 2.0", era="then", entries=(Entry(value=2e-6, unit="s"), None)),
+        TableColumn(head="here", era="now", entries=(Entry(value=1e-7, unit="s", fitted=True), None)),
     )
     study = StudyTable(
         title="Costs", source=source, rows_are="tasks", rows=("one", "two"), columns=columns, notes=("a note",)
