@@ -66,7 +66,8 @@ function(steelyard_variants TARGET SOURCE DESTINATION)
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SOURCE}) # the line may change
   file(STRINGS ${SOURCE} TRAINING REGEX "^ \\* Training: " LIMIT_COUNT 1)
-  string(REGEX REPLACE "^ \\* Training: *| *(\\*/)?$" "" TRAINING "${TRAINING}")
+  # Before CMake 4.1 an expression of REPLACE may not match the empty string.
+  string(REGEX REPLACE "^ \\* Training: *| *\\*/$" "" TRAINING "${TRAINING}")
   separate_arguments(TRAINING)
   variant_axis("${LINE}" compiler "" COMPILERS)
   variant_axis("${LINE}" level "" LEVELS)

@@ -15,6 +15,11 @@ list(JOIN CPP_FLAGS " " CPP_FLAGS_TEXT)
 
 steelyard_sources(cpp SOURCES)
 foreach(SOURCE IN LISTS SOURCES)
+  if(NOT CMAKE_CXX_COMPILER)
+    steelyard_skip(${SOURCE} "no C++ compiler was found when the probes were built: install g++ 12 or clang++ 14 \
+(Debian: apt-get install g++) and build again")
+    continue()
+  endif()
   if(NOT TARGET coro::coro)
     steelyard_skip(${SOURCE} "the C++ compiler ${CMAKE_CXX_COMPILER} is too old for coroutines: install g++ 12 or \
 clang++ 14 and build again")
