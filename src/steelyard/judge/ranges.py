@@ -15,7 +15,7 @@ from steelyard.judge.evidence import Column, NoAnswer
 from steelyard.judge.samples import FloatArray
 from steelyard.judge.stats import comparison as comparing
 from steelyard.judge.stats.comparison import CONFIDENCE, Comparison, compare_paired
-from steelyard.judge.stats.planning import forecast
+from steelyard.judge.stats.planning import fewest_blocks, forecast
 from steelyard.judge.stats.summary import median_interval, middle
 
 ALPHA = 1 - CONFIDENCE
@@ -115,18 +115,13 @@ def _rows(values: FloatArray, edges: Sequence[float], n: int) -> tuple[FloatArra
     return tuple(values - edge for edge in edges) if n >= fewest_blocks() else ()
 
 
-def fewest_blocks(alpha: float = ALPHA) -> int:
-    """The blocks at which all on one side is unlikely enough."""
-    return next(n for n in range(1, 100) if 2.0 ** (1 - n) <= alpha)
-
-
 def blocks_more(test: RangeTest, edges: int) -> int | None:
-    """Blocks until this undecided test is decided in a family of so many ends of ranges; None if no number will do."""
+    """Blocks until this undecided test is decided in a family of ``edges`` ends of ranges; None if none will do it."""
     # Where only the family objects, Bonferroni's share of the error rate says what would surely be enough.
     confidence = CONFIDENCE if test.alone is ClaimVerdict.UNDECIDED else 1 - ALPHA / max(1, edges)
     seen = test.estimate_at(confidence)
     if math.isinf(seen.high):
-        return max(1, fewest_blocks(1 - confidence) - seen.n)
+        return max(1, fewest_blocks(alpha=1 - confidence) - seen.n)
     low, high = test.at_least, test.at_most
     if low is not None and high is not None:
         centre, margin = math.sqrt(max(low, 0.0) * high), math.sqrt(high / low) - 1 if low > 0 else 0.0

@@ -26,6 +26,7 @@ from steelyard.judge.stats import growth, sign_flips
 from steelyard.judge.stats.checks import FloatArray
 from steelyard.judge.stats.comparison import CONFIDENCE
 from steelyard.judge.stats.growth import Form
+from steelyard.judge.stats.planning import fewest_blocks
 from steelyard.judge.stats.summary import median_interval, middle
 from steelyard.records import Loops, Record, Session
 
@@ -217,8 +218,8 @@ def _growth(points: dict[int, Column], rule: Growth, cpus: int) -> _Evidence:
     if len(points) < _GROWTH_POINTS:
         raise NoAnswer(ClaimVerdict.UNDECIDED, _too_few_points(rule.along, len(points), _GROWTH_POINTS))
     fewest = min(int(np.isfinite(column.values).sum()) for column in columns)
-    if fewest < ranges.fewest_blocks():
-        raise NoAnswer(ClaimVerdict.UNDECIDED, f"a point has {fewest} blocks and needs {ranges.fewest_blocks()}")
+    if fewest < fewest_blocks():
+        raise NoAnswer(ClaimVerdict.UNDECIDED, f"a point has {fewest} blocks and needs {fewest_blocks()}")
     table = np.array([column.values for column in columns])
     if np.nanmin(table) <= 0:
         raise NoAnswer(ClaimVerdict.UNDECIDED, "a point can't be told from zero: its growth would say nothing")
@@ -304,8 +305,8 @@ def _why_growth(seen: GrowthSeen | None, verdict: ClaimVerdict) -> str | None:
 
 def _why(undecided: Sequence[ranges.RangeTest], edges: int) -> str:
     fewest = min(test.estimate_at(CONFIDENCE).n for test in undecided)
-    if fewest < ranges.fewest_blocks():
-        return f"{fewest} blocks are too few for an interval: {ranges.fewest_blocks()} give the first"
+    if fewest < fewest_blocks():
+        return f"{fewest} blocks are too few for an interval: {fewest_blocks()} give the first"
     if all(test.alone is not ClaimVerdict.UNDECIDED for test in undecided):
         return f"sure by itself, but not yet in a family of {edges} ends of ranges that are judged together"
     return "the interval lies across an end of the range"

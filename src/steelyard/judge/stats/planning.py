@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much more to measure: blocks until an undecided comparison is decided, and repetitions where the variance is.
+"""How much to measure: the fewest blocks that can decide, blocks until a verdict, and repetitions by variance.
 
 Source of the levels: Kalibera & Jones 2013, Rigorous Benchmarking in Reasonable Time, ISMM, with the variance
 estimators as their authors corrected them. The forecast is the usual sample size for a normal mean (Chow, Shao & Wang
@@ -14,9 +14,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.judge.stats import signed_rank
 from steelyard.judge.stats.checks import FloatArray
-from steelyard.judge.stats.comparison import Comparison, Verdict, margin_edge
+from steelyard.judge.stats.comparison import CONFIDENCE, Comparison, Verdict, margin_edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +26,26 @@ class Forecast:
     minutes: float
 
 
+def fewest_blocks(comparisons: int = 1, alpha: float = 1 - CONFIDENCE) -> int:
+    """The fewest blocks at which any comparison of a family of this size can be decided.
+
+    With fewer, every interval is infinite and every verdict undecided, whatever is measured; with these, all of them
+    are decided if every block agrees. Of n blocks that all lie on one side the least p-value of the signed-rank test,
+    as of the sign test, is 2 to the power 1 - n, and Holm's method grants the first verdict alpha / comparisons.
+    Raises ValueError unless there is a comparison and 0 < alpha < 1.
+    """
+    if comparisons < 1 or not 0 < alpha < 1:
+        raise ValueError(f"no number of blocks decides {comparisons} comparisons at an error rate of {alpha}")
+    # The slack is that of signed_rank.critical_rank: for rounding alone.
+    return max(1, math.ceil(1 - math.log2(alpha / comparisons * (1 + 1e-9))))
+
+
 def forecast(
     comparison: Comparison, seconds_per_block: float, power: float = 0.8, most: int = 10_000
 ) -> Forecast | None:
     """The blocks still needed for a verdict, if the ratio is what it now seems to be; zero when it is decided.
 
-    power: the chance that so many blocks do decide, above 0 and below 1. None when more than `most` would be needed,
+    power: the chance that those blocks do decide, above 0 and below 1. None when more than `most` would be needed,
     which is so whenever the ratio lies on the margin's edge: measuring longer will not help, another margin will.
     With too few blocks for any interval: the blocks until there is one. Raises ValueError on a power or time out of
     range.
@@ -50,7 +63,7 @@ def forecast(
 
 def _total_blocks(comparison: Comparison, power: float) -> float:
     if comparison.low <= 0 or math.isinf(comparison.high):
-        return _fewest_blocks(comparison.confidence)
+        return fewest_blocks(alpha=1 - comparison.confidence) if comparison.confidence < 1 else math.inf
     distance = abs(abs(math.log(comparison.ratio)) - margin_edge(comparison.margin))
     half_width = (math.log(comparison.high) - math.log(comparison.low)) / 2
     if distance == 0:
@@ -58,12 +71,6 @@ def _total_blocks(comparison: Comparison, power: float) -> float:
     normal = NormalDist()
     reach = normal.inv_cdf((1 + comparison.confidence) / 2)
     return comparison.n * (half_width / distance * (1 + max(0.0, normal.inv_cdf(power)) / reach)) ** 2
-
-
-def _fewest_blocks(confidence: float) -> float:
-    if confidence >= 1:
-        return math.inf
-    return next(n for n in range(1, 2000) if signed_rank.critical_rank(n, confidence) > 0)
 
 
 def variance_levels(values: npt.ArrayLike) -> FloatArray:
