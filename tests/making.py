@@ -34,11 +34,10 @@ def a_metric(name: str = "operation", **more: object) -> Metric:
     return Metric(name=name, **{**fields, **more})
 
 
-def an_integer(name: str, *sweep: int, minimum: int = 0, maximum: int = 1000) -> Parameter:
-    """A parameter of whole numbers."""
-    return Parameter(
-        name=name, type="integer", doc=f"the {name}", unit="1", sweep=sweep or (1,), minimum=minimum, maximum=maximum
-    )
+def an_integer(name: str, *sweep: int, **more: object) -> Parameter:
+    """A parameter of whole numbers, without a unit unless told otherwise."""
+    fields = {"doc": f"the {name}", "unit": "1", "sweep": sweep or (1,), "minimum": 0, "maximum": 1000}
+    return Parameter(name=name, type="integer", **{**fields, **more})
 
 
 def a_choice(name: str, *choices: str) -> Parameter:

@@ -240,7 +240,8 @@ def _price_list(prices: PriceList, findings: Findings, console: Console) -> None
     """A line a way, the best first; numbers of contexts and the like as the way's own table has them first."""
     cases = {case.case: case for case in findings.cases}
     rows = [_price(cases[name]) for name in prices.cases]
-    title = f"{prices.question}, the price list: every way once, the best first"
+    at = " ".join([prices.question, *prices.sizes, *([prices.where] if prices.where else [])])
+    title = f"{at}, the price list: every way once, the best first"
     others = dict.fromkeys((name for row in rows for name in row if name not in _PRICE_COLUMNS), 2)
     _grid(rows, {**_PRICE_COLUMNS, **others}, title, console)
     if any("switched" in row for row in rows):

@@ -298,6 +298,52 @@ def test_a_way_is_listed_once_for_each_of_its_choices_by_its_first_number_and_pl
     }
 
 
+def sized(*ways: str, sizes=(200, 65536), placements=("same",), switched=None) -> list[PriceList]:
+    """The price lists of ways that were measured at these sizes. switched: the share of switches by size."""
+    metrics = (a_metric(), a_metric("switched", unit="1", better="neither", over="switches", per="operations"))
+    parameters = (an_integer("size", *sizes, maximum=10**9, unit="B"),)
+    probes = [a_descriptor(f"message/{way}", metrics=metrics, parameters=parameters) for way in ways]
+    cases = [a_case(f"message/{way}", at, size=size) for way in ways for size in sizes for at in placements]
+    cases.append(a_case("message/own"))
+    runs = [
+        a_run(case, block, values=(a_value(1e-6, counts={"checked": 1000, "switches": share}),))
+        for case in cases
+        for share in [(switched or {}).get(case.parameters.get("size"), 1000)]
+        for block in range(1, 7)
+    ]
+    return list(judge(a_session(*runs, header=a_header(*cases, probes=tuple(probes)))).prices)
+
+
+def test_a_price_list_has_one_size_and_one_placement_and_ways_without_a_size_stand_in_all():
+    found = sized("pipe", "tcp", placements=("same", "cross"))
+    assert [(prices.sizes, prices.where) for prices in found] == [(("size=200",), "@same"), (("size=65536",), "@same")]
+    assert set(found[0].cases) == {"message/pipe[size=200]@same", "message/tcp[size=200]@same", "message/own@same"}
+    three = sized("pipe", "tcp", "udp", placements=("same", "cross"))
+    assert [(prices.sizes, prices.where) for prices in three][2:] == [
+        (("size=200",), "@cross"),
+        (("size=65536",), "@cross"),
+    ]
+
+
+def test_a_size_at_which_hardly_anything_switches_is_not_replaced_by_another_size():
+    for prices in sized("pipe", "tcp", switched={200: 0}):
+        [size] = prices.sizes
+        assert all(f"[{size}]" in case or case == "message/own@same" for case in prices.cases)
+
+
+def test_a_sweep_of_sizes_has_a_price_list_of_its_first_size_alone():
+    assert [prices.sizes for prices in sized("pipe", "tcp", sizes=(1, 2, 4, 8, 16))] == [("size=1",)]
+
+
+def test_bytes_do_not_depend_on_the_placement_and_stand_in_one_list():
+    at = {"thread": "free", "process": "free", "fiber": "same"}
+    cases = [a_case(f"memory/{way}", placement) for way, placement in at.items()]
+    probes = tuple(a_descriptor(case.probe, metrics=(a_metric(unit="B"),)) for case in cases)
+    runs = [a_run(case, block) for case in cases for block in range(1, 7)]
+    [prices] = judge(a_session(*runs, header=a_header(*cases, probes=probes))).prices
+    assert (len(prices.cases), prices.where) == (3, "")
+
+
 def test_a_way_is_listed_once_however_it_was_compiled():
     cases = [a_case("code/p", compiler=compiler) for compiler in ("gcc", "clang")]
     others = [a_case(f"code/{way}") for way in ("a", "b")]
