@@ -18,8 +18,7 @@ from steelyard.judge import comparisons
 from steelyard.judge.findings import CaseFinding, Findings, judge
 from steelyard.judge.history import cases_like, history, past
 from steelyard.judge.report import report
-from steelyard.judge.samples import case_runs
-from steelyard.judge.stats.summary import order_statistic_rank
+from steelyard.judge.samples import case_runs, numbers
 from steelyard.keep import folder, query
 from steelyard.records import Case, Scalar, Session
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 Frames = Literal["pandas", "polars", "pyarrow"]
 _LIBRARIES: tuple[Frames, ...] = ("pandas", "polars", "pyarrow")
-_CONFIDENCE = 0.95
 
 Row = dict[str, Any]
 #: What a column of a row holds; whole numbers that may be missing are floats, as every library can have them.
@@ -210,13 +208,10 @@ class Loaded:
         """The answer to one SELECT over the views of `steelyard query`, as a frame."""
         paths = [Path(session.path) for session in self.sessions]
 
-        def rank(n: int) -> int:
-            return order_statistic_rank(n, _CONFIDENCE)
-
         def complain(sentence: str) -> None:
             warnings.warn(f"left out: {sentence}", stacklevel=2)
 
-        with query.open_sessions(paths, complain, rank) as sessions:
+        with query.open_sessions(paths, numbers, complain) as sessions:
             answer = sessions.ask(sql)
         columns = list(zip(*answer.rows, strict=True)) or [() for _ in answer.columns]
         return self._native({name: list(items) for name, items in zip(answer.columns, columns, strict=True)})

@@ -13,12 +13,11 @@ from pathlib import Path
 
 from steelyard.errors import SelectionError, SessionFileError
 from steelyard.judge.history import History, Past, cases_like, history, past
-from steelyard.judge.stats.summary import order_statistic_rank
+from steelyard.judge.samples import numbers
 from steelyard.keep import folder, query
 from steelyard.keep.session import decode, is_session
 from steelyard.show.plain import plain
 
-_CONFIDENCE = 0.95
 #: Files from which other processes help: each takes about a second to start.
 _WORTH_PROCESSES = 500
 
@@ -31,7 +30,7 @@ def complain(sentence: str) -> None:
 def open_places(places: Sequence[str | Path], output: Path | None = None) -> query.Sessions:
     """The sessions of these places, ready to be asked; raises SessionFileError where none can be read."""
     paths = folder.find(places)
-    sessions = query.open_sessions(paths, complain, lambda n: order_statistic_rank(n, _CONFIDENCE), output)
+    sessions = query.open_sessions(paths, numbers, complain, output)
     if not sessions.files:
         sessions.close()
         raise SessionFileError(f"none of the {len(paths)} session files can be read: the lines above say why")

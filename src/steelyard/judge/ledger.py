@@ -7,15 +7,16 @@ import math
 from functools import partial
 
 from steelyard.judge.findings import CaseFinding, Findings, judge
-from steelyard.judge.samples import CaseRuns, case_runs, run_number
-from steelyard.records import Case, Metric, Record, Run, Session, Statistic, Value
+from steelyard.judge.samples import CaseRuns, case_runs
+from steelyard.records import Case, Metric, Record, Session, Statistic, Value
 
 
 class RunEntry(Record, frozen=True, kw_only=True):
     """A run that counts. ``numbers``: the figure of each metric that it has, in base units, the main one always.
 
-    ``values``: the main figure of each value; ``wall_s`` and ``cpu_s`` are per operation, ``cpu_s`` None if not known.
-    ``duration_s`` is the whole process's; 0 in an imported session, where it is not known.
+    ``values``: the main figure of each value that counts, without those of a warm-up; ``wall_s`` and ``cpu_s`` are per
+    operation, ``cpu_s`` None if not known. ``duration_s`` is the whole process's; 0 in an imported session, where it is
+    not known.
     """
 
     block: int
@@ -78,40 +79,36 @@ def ledger(session: Session, *, controls: bool) -> Ledger:
 
 def _entry(runs: CaseRuns, finding: CaseFinding) -> CaseEntry:
     metrics = (*runs.descriptor.metrics, *runs.counters)
-    made = (_run(run, metrics, runs.descriptor.statistic) for run in runs.counted)
+    samples = {metric.name: runs.sample(metric).tolist() for metric in metrics}
+    wall_s = runs.numbers(partial(_per_operation, "wall")).tolist()
+    cpu_s = runs.numbers(partial(_per_operation, "cpu")).tolist()
+    made = []
+    for place, run in enumerate(runs.at_rest):
+        numbers = {name: sample[place] for name, sample in samples.items() if math.isfinite(sample[place])}
+        if run is None or metrics[0].name not in numbers:
+            continue
+        made.append(
+            RunEntry(
+                block=run.block,
+                attempt=run.attempt,
+                order=run.order,
+                started=run.started,
+                duration_s=run.wall_s,
+                operations=run.operations,
+                numbers=numbers,
+                values=tuple(figure for value in run.values if (figure := value.figure(metrics[0])) is not None),
+                wall_s=wall_s[place],
+                cpu_s=cpu_s[place] if math.isfinite(cpu_s[place]) else None,
+                peak_rss_bytes=run.peak_rss_bytes,
+                cpus=run.cpus,
+                disturbed=run.disturbed,
+            )
+        )
     return CaseEntry(
-        case=runs.planned.case,
-        statistic=runs.descriptor.statistic,
-        metrics=metrics,
-        finding=finding,
-        runs=tuple(run for run in made if metrics[0].name in run.numbers),
+        case=runs.planned.case, statistic=runs.descriptor.statistic, metrics=metrics, finding=finding, runs=tuple(made)
     )
 
 
-def _run(run: Run, metrics: tuple[Metric, ...], statistic: Statistic) -> RunEntry:
-    numbers = {metric.name: run_number(run, partial(_figure, metric), statistic) for metric in metrics}
-    cpu_s = run_number(run, lambda value: _per_operation(value, "cpu"), statistic)
-    return RunEntry(
-        block=run.block,
-        attempt=run.attempt,
-        order=run.order,
-        started=run.started,
-        duration_s=run.wall_s,
-        operations=run.operations,
-        numbers={name: number for name, number in numbers.items() if math.isfinite(number)},
-        values=tuple(figure for value in run.values if (figure := value.figure(metrics[0])) is not None),
-        wall_s=run_number(run, lambda value: _per_operation(value, "wall"), statistic),
-        cpu_s=cpu_s if math.isfinite(cpu_s) else None,
-        peak_rss_bytes=run.peak_rss_bytes,
-        cpus=run.cpus,
-        disturbed=run.disturbed,
-    )
-
-
-def _figure(metric: Metric, value: Value) -> float | None:
-    return value.figure(metric)
-
-
-def _per_operation(value: Value, quantity: str) -> float | None:
+def _per_operation(quantity: str, value: Value) -> float | None:
     spent = value.quantity(quantity)
     return None if spent is None else spent / value.operations

@@ -3,21 +3,37 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.judge.stats.summary import quantile, summarise
 from steelyard.judge.stats.warmup import WarmUp, classify
-from steelyard.records import Descriptor, Loops, Metric, PlannedCase, Run, Session, Statistic, Value, counter_metrics
+from steelyard.records import (
+    Case,
+    CaseNumbers,
+    Descriptor,
+    Loops,
+    Metric,
+    PlannedCase,
+    Run,
+    RunNumbers,
+    Session,
+    Statistic,
+    Value,
+    counter_metrics,
+)
 
 FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CaseRuns:
     """The run of each block that counts for a case; None where the block has none."""
 
@@ -46,14 +62,25 @@ class CaseRuns:
         return self.numbers(lambda value: value.figure(metric))
 
     def numbers(self, of: Callable[[Value], float | None]) -> FloatArray:
-        """One number a block, of any quantity of a value; of a run that warmed up, of its steady state.
-
-        NaN for a run that reached none, and for all runs where not even half of them did: there is no number then.
-        """
-        if self.mostly_unsteady:
-            return np.full(len(self.runs), np.nan)
+        """One number a block, of any quantity of a value; NaN where the block has no run or the run no number."""
         statistic = self.descriptor.statistic
-        return np.array([np.nan if run is None else run_number(self._at_rest(run), of, statistic) for run in self.runs])
+        return np.array([np.nan if run is None else run_number(run, of, statistic) for run in self.at_rest])
+
+    @cached_property
+    def at_rest(self) -> tuple[Run | None, ...]:
+        """The run of each block that counts, with those of its values that count: see `resting`."""
+        return tuple(None if run is None else self.resting(run) for run in self.runs)
+
+    def resting(self, run: Run) -> Run:
+        """A run with the values of its steady state alone; with all of a probe that does not warm up.
+
+        With none where it reached no steady state, and where not even half of the runs that count did.
+        """
+        found = self.warm_up(run)
+        if found is None and not self.mostly_unsteady:
+            return run
+        begin = None if found is None or self.mostly_unsteady else found.steady_from
+        return msgspec.structs.replace(run, values=() if begin is None else run.values[begin:])
 
     def warm_up(self, run: Run) -> WarmUp | None:
         """The shape of a run's values by the main metric; None if the probe does not warm up or has no figures."""
@@ -64,19 +91,11 @@ class CaseRuns:
         costs = [1 / figure if metric.better == "higher" else figure for figure in figures if figure]
         return classify(costs) if costs and len(costs) == len(figures) and min(costs) > 0 else None
 
-    @property
+    @cached_property
     def mostly_unsteady(self) -> bool:
         """Whether more than half of the runs that count reached no steady state."""
         shapes = [self.warm_up(run) for run in self.counted]
         return 2 * sum(found is not None and found.steady_from is None for found in shapes) > len(shapes) > 0
-
-    def _at_rest(self, run: Run) -> Run:
-        """The run with the values of its steady state alone; with none where it has no steady state."""
-        found = self.warm_up(run)
-        if found is None:
-            return run
-        values = () if found.steady_from is None else run.values[found.steady_from :]
-        return msgspec.structs.replace(run, values=values)
 
 
 def run_number(run: Run, of: Callable[[Value], float | None], statistic: Statistic) -> float:
@@ -85,10 +104,12 @@ def run_number(run: Run, of: Callable[[Value], float | None], statistic: Statist
     NaN if no value has the quantity. Source of the choice: noise measured on shared virtual machines (a low quantile
     halves the spread of CPU costs, and hides waiting where waiting is the subject).
     """
-    figures = [figure for value in run.values if (figure := of(value)) is not None]
-    if not figures:
-        return float("nan")
-    return float(np.quantile(figures, 0.25 if statistic == "lower_quartile" else 0.5))
+    return _number(map(of, run.values), statistic)
+
+
+def _number(figures: Iterable[float | None], statistic: Statistic) -> float:
+    there = sorted(figure for figure in figures if figure is not None)
+    return quantile(there, 0.25 if statistic == "lower_quartile" else 0.5) if there else math.nan
 
 
 def _disturbance(run: Run) -> float:
@@ -117,14 +138,55 @@ def case_runs(session: Session) -> list[CaseRuns]:
             attempts[run.case, run.block].append(run)
             last_block = max(last_block, run.block)
     return [
-        CaseRuns(
-            planned=planned,
-            descriptor=session.header.probes[planned.case.probe].descriptor,
-            kept_loops=session.header.probes[planned.case.probe].loops,
-            runs=tuple(counting_run(attempts[planned.case.name, block]) for block in range(1, last_block + 1)),
-        )
+        _case_runs(session, planned, [counting_run(attempts[planned.case.name, n]) for n in range(1, last_block + 1)])
         for planned in session.plan.cases
     ]
+
+
+def _case_runs(session: Session, planned: PlannedCase, runs: Iterable[Run | None]) -> CaseRuns:
+    facts = session.header.probes[planned.case.probe]
+    return CaseRuns(planned=planned, descriptor=facts.descriptor, runs=tuple(runs), kept_loops=facts.loops)
+
+
+def numbers(session: Session) -> list[CaseNumbers]:
+    """The numbers of every run of a session: also of those that do not count, and of cases that the pilot left out."""
+    header = session.header
+    found = {runs.planned.case.name: runs for runs in case_runs(session)}
+    known: dict[str, tuple[Case, bool]] = {case.name: (case, False) for case in header.selection}
+    known |= {case.name: (case, True) for case in header.controls}
+    known |= {name: (runs.planned.case, runs.planned.control) for name, runs in found.items()}
+    placed: dict[str, list[tuple[int, Run]]] = defaultdict(list)
+    for place, run in enumerate(session.runs):
+        placed[run.case].append((place, run))
+    made = []
+    for name, (case, control) in known.items():
+        unplanned = PlannedCase(case=case, operations=0, values=0, run_s=0.0, control=control)
+        runs = found.get(name) or _case_runs(session, unplanned, ())
+        made.append(_case_numbers(runs, placed[name], planned=name in found))
+    return made
+
+
+def _case_numbers(runs: CaseRuns, placed: Sequence[tuple[int, Run]], *, planned: bool) -> CaseNumbers:
+    metrics, statistic = (*runs.descriptor.metrics, *runs.counters), runs.descriptor.statistic
+    resting = {id(run): at_rest for run, at_rest in zip(runs.runs, runs.at_rest, strict=True) if run and at_rest}
+    made = []
+    for place, run in placed:
+        at_rest = resting.get(id(run)) or runs.resting(run)
+        figures = tuple(value.figure(metrics[0]) for value in run.values)
+        kept = figures[len(figures) - len(at_rest.values) :]
+        main = _number(kept, statistic)
+        others = (_number((value.figure(metric) for value in at_rest.values), statistic) for metric in metrics[1:])
+        made.append(RunNumbers(place=place, counts=id(run) in resting, numbers=(main, *others), figures=figures))
+    sample = [number for run in made if run.counts and math.isfinite(number := run.numbers[0])]
+    return CaseNumbers(
+        case=runs.planned.case,
+        control=runs.planned.control,
+        planned=planned,
+        metrics=metrics,
+        runs=tuple(made),
+        disturbed=sum(bool(run.disturbed) for run in runs.counted),
+        summary=summarise(sample) if sample else None,
+    )
 
 
 def runs_of(case: str, runs: Sequence[Run]) -> list[Run]:

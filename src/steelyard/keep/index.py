@@ -12,11 +12,11 @@ import contextlib
 import gc
 import multiprocessing
 import os
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from functools import partial
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,14 @@ import numpy.typing as npt
 from steelyard.errors import SessionFileError
 from steelyard.keep.folder import Complain
 from steelyard.keep.session import read
-from steelyard.records import Case, Run, Session, Value, counter_metrics
+from steelyard.records import CaseNumbers, Run, Session, Value, counter_metrics
 
-#: Raised by one when the tables change; an index of another version is made anew.
-_VERSION = 2
+#: Gives the numbers that stand for the runs of a session. Judge's own, handed in by the caller: what is kept here is
+#: carried, and never worked out a second time. It must be a function of a module, because other processes call it.
+Numbering = Callable[[Session], Sequence[CaseNumbers]]
+
+#: Raised by one when the tables or the numbers change; an index of another version is made anew.
+_VERSION = 3
 #: Files that are read together: enough to keep DuckDB's columns long, few enough to fit in memory.
 _BATCH = 250
 #: Bytes of sessions from which an index is kept on disk; below, reading them takes less than half a second.
@@ -52,12 +56,10 @@ _TABLES = {
     ),
     "cases": (
         "session INTEGER, c INTEGER, name VARCHAR, probe VARCHAR, placement VARCHAR, parameters JSON, variant VARCHAR, "
-        "control BOOLEAN, planned BOOLEAN, quantile DOUBLE"
+        "control BOOLEAN, planned BOOLEAN, disturbed BIGINT, n BIGINT, median DOUBLE, low DOUBLE, high DOUBLE, "
+        "minimum DOUBLE, p25 DOUBLE, p99 DOUBLE, maximum DOUBLE"
     ),
-    "metrics": (
-        "session INTEGER, c INTEGER, place INTEGER, metric VARCHAR, unit VARCHAR, better VARCHAR, over VARCHAR, "
-        "per VARCHAR, doc VARCHAR"
-    ),
+    "metrics": ("session INTEGER, c INTEGER, place INTEGER, metric VARCHAR, unit VARCHAR, better VARCHAR, doc VARCHAR"),
     "runs": (
         "session INTEGER, c INTEGER, r INTEGER, role VARCHAR, block INTEGER, position INTEGER, attempt INTEGER, "
         "status VARCHAR, counts BOOLEAN, number DOUBLE, started DOUBLE, wall_s DOUBLE, operations BIGINT, "
@@ -65,49 +67,13 @@ _TABLES = {
         "foreign_share DOUBLE, steal_share DOUBLE, padding BIGINT, compiler VARCHAR, flags VARCHAR, cpus VARCHAR, "
         "disturbed VARCHAR, caveats VARCHAR, error VARCHAR"
     ),
+    "figures": "session INTEGER, r INTEGER, place INTEGER, number DOUBLE",
     "run_values": (
         "session INTEGER, r INTEGER, n INTEGER, figure DOUBLE, operations BIGINT, wall_ns BIGINT, lanes INTEGER, "
         "cpu_ns BIGINT, user_ns BIGINT, system_ns BIGINT, voluntary BIGINT, involuntary BIGINT, minor_faults BIGINT, "
         "run_delay_ns BIGINT, counts JSON, readings JSON, counters JSON"
     ),
 }
-
-#: Columns of a batch that only the database can fill in.
-_COMPUTED = {("runs", "counts"), ("runs", "number"), ("run_values", "figure")}
-
-_QUANTITY = """CASE {name}
-    WHEN 'wall' THEN v.wall_ns * v.lanes / 1e9 WHEN 'cpu' THEN v.cpu_ns / 1e9 WHEN 'user' THEN v.user_ns / 1e9
-    WHEN 'system' THEN v.system_ns / 1e9 WHEN 'operations' THEN v.operations WHEN 'one' THEN 1
-    ELSE coalesce(TRY_CAST(v.counts ->> ('$."' || {name} || '"') AS DOUBLE),
-                  TRY_CAST(v.readings ->> ('$."' || {name} || '"') AS DOUBLE),
-                  TRY_CAST(v.counters ->> ('$."' || {name} || '"') AS DOUBLE)) END"""
-
-#: A metric's figure of one value, as `Value.figure` has it: null where nothing happened that it could be divided by.
-FIGURE = f"({_QUANTITY.format(name='m.over')}) / nullif(({_QUANTITY.format(name='m.per')}), 0)"
-
-#: Which attempt counts, and what number stands for a run: as judge/samples.py has them, which a test holds both to.
-_NUMBERED = f"""
-WITH figures AS (
-    SELECT v.*, {FIGURE} AS computed
-    FROM b_run_values v JOIN b_runs r USING (session, r)
-    LEFT JOIN b_metrics m ON m.session = r.session AND m.c = r.c AND m.place = 0
-)
-SELECT * EXCLUDE (computed) REPLACE (computed AS figure) FROM figures
-"""  # noqa: S608 - made of what stands above
-_COUNTED = """
-WITH numbers AS (
-    SELECT v.session, v.r, CASE WHEN any_value(c.quantile) = 0.25
-        THEN quantile_cont(v.figure, 0.25) ELSE quantile_cont(v.figure, 0.5) END AS computed
-    FROM f_run_values v JOIN b_runs r USING (session, r) JOIN b_cases c USING (session, c) GROUP BY ALL
-), ranked AS (
-    SELECT r.*, computed, r.role = 'block' AND r.status = 'ok' AND row_number() OVER (
-        PARTITION BY r.session, r.c, r.block, r.role ORDER BY r.status = 'ok' DESC, r.disturbed <> '',
-        CASE WHEN r.disturbed <> '' THEN coalesce(r.foreign_share, 0) + coalesce(r.steal_share, 0) END, r.attempt
-    ) = 1 AS chosen
-    FROM b_runs r LEFT JOIN numbers USING (session, r)
-)
-SELECT * EXCLUDE (computed, chosen) REPLACE (computed AS number, chosen AS counts) FROM ranked
-"""
 
 
 def default_path() -> Path:
@@ -129,7 +95,18 @@ class _Rows:
     cases: list[tuple[Any, ...]] = field(default_factory=list)
     metrics: list[tuple[Any, ...]] = field(default_factory=list)
     runs: list[tuple[Any, ...]] = field(default_factory=list)
-    values: list[tuple[int, int, Run]] = field(default_factory=list)
+    figures: list[tuple[Any, ...]] = field(default_factory=list)
+    values: list[_RunValues] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _RunValues:
+    """The values of a run, with the main metric's figure of each."""
+
+    session: int
+    r: int
+    values: tuple[Value, ...]
+    figures: tuple[float | None, ...]
 
 
 def _json(data: object) -> str:
@@ -163,42 +140,27 @@ def _session_row(number: int, session: Session) -> tuple[Any, ...]:
     )
 
 
-def _cases(session: Session) -> dict[str, tuple[Case, bool, bool]]:
-    """Every case that may have runs: itself, whether it is a control, whether it is of the plan."""
-    header = session.header
-    found = {case.name: (case, False, False) for case in header.selection}
-    found |= {case.name: (case, True, False) for case in header.controls}
-    if session.plan:
-        found |= {planned.case.name: (planned.case, planned.control, True) for planned in session.plan.cases}
-    return found
+_SUMMARY = ("n", "median", "low", "high", "minimum", "p25", "p99", "maximum")
 
 
-def _add(rows: _Rows, number: int, session: Session) -> None:
+def _add(rows: _Rows, number: int, session: Session, numbering: Numbering) -> None:
     rows.sessions.append(_session_row(number, session))
-    keys: dict[str, int] = {}
-    counted: dict[str, list[Value]] = defaultdict(list)
-    for run in session.runs:
-        counted[run.case] += (value for value in run.values if value.counters)
-    for key, (name, (case, control, planned)) in enumerate(_cases(session).items()):
-        facts = session.header.probes.get(case.probe)
-        if facts is None:
-            continue
-        keys[name] = key
-        quantile = 0.25 if facts.descriptor.statistic == "lower_quartile" else 0.5
+    for c, found in enumerate(numbering(session)):
+        case = found.case
         parameters = _json({parameter: str(value) for parameter, value in case.parameters.items()})
-        row = (number, key, name, case.probe, case.placement, parameters, case.variant, control, planned, quantile)
-        rows.cases.append(row)
-        rows.metrics += [
-            (number, key, place, m.name, m.unit, m.better, m.over, m.per, m.doc)
-            for place, m in enumerate((*facts.descriptor.metrics, *counter_metrics(counted[name])))
-        ]
-    for r, run in enumerate(session.runs):
-        if (c := keys.get(run.case)) is not None:
-            rows.runs.append(_run_row(number, c, r, run))
-            rows.values.append((number, r, run))
+        about = (case.name, case.probe, case.placement, parameters, case.variant)
+        summary = [getattr(found.summary, name, None) for name in _SUMMARY]
+        rows.cases.append((number, c, *about, found.control, found.planned, found.disturbed, *summary))
+        rows.metrics += [(number, c, place, m.name, m.unit, m.better, m.doc) for place, m in enumerate(found.metrics)]
+        for one in found.runs:
+            run, r = session.runs[one.place], one.place
+            rows.runs.append(_run_row(number, c, r, run, counts=one.counts, figure=one.numbers[0]))
+            if run.values:
+                rows.figures += [(number, r, place, figure) for place, figure in enumerate(one.numbers)]
+                rows.values.append(_RunValues(number, r, run.values, one.figures))
 
 
-def _run_row(number: int, c: int, r: int, run: Run) -> tuple[Any, ...]:
+def _run_row(number: int, c: int, r: int, run: Run, *, counts: bool, figure: float) -> tuple[Any, ...]:
     return (
         number,
         c,
@@ -208,6 +170,8 @@ def _run_row(number: int, c: int, r: int, run: Run) -> tuple[Any, ...]:
         run.order,
         run.attempt,
         run.status,
+        counts,
+        figure,
         run.started,
         run.wall_s,
         run.operations,
@@ -246,9 +210,8 @@ def _column(kind: str, items: Sequence[Any]) -> Column:
 
 def _columns(table: str, rows: Sequence[tuple[Any, ...]]) -> Columns:
     described = [column.split() for column in _TABLES[table].split(", ")]
-    stored = [(name, kind) for name, kind, *_ in described if (table, name) not in _COMPUTED]
-    lists = list(zip(*rows, strict=True)) if rows else [()] * len(stored)
-    return {name: _column(kind, items) for (name, kind), items in zip(stored, lists, strict=True)}
+    lists = list(zip(*rows, strict=True)) if rows else [()] * len(described)
+    return {name: _column(kind, items) for (name, kind), items in zip(described, lists, strict=True)}
 
 
 _VALUE_FIELDS = (
@@ -265,13 +228,14 @@ _VALUE_FIELDS = (
 )
 
 
-def _value_columns(of: Sequence[tuple[int, int, Run]]) -> Columns:
+def _value_columns(of: Sequence[_RunValues]) -> Columns:
     """The values of all runs, a column at a time: there are millions of them."""
-    values = list(chain.from_iterable(run.values for _, _, run in of))
+    values = list(chain.from_iterable(one.values for one in of))
     columns = {
-        "session": np.array([*chain.from_iterable(repeat(s, len(run.values)) for s, _, run in of)], dtype=np.float64),
-        "r": np.array([*chain.from_iterable(repeat(r, len(run.values)) for _, r, run in of)], dtype=np.float64),
-        "n": np.array([*chain.from_iterable(range(len(run.values)) for _, _, run in of)], dtype=np.float64),
+        "session": np.repeat([float(one.session) for one in of], [len(one.values) for one in of]),
+        "r": np.repeat([float(one.r) for one in of], [len(one.values) for one in of]),
+        "n": np.array([*chain.from_iterable(range(len(one.values)) for one in of)], dtype=np.float64),
+        "figure": np.array([*chain.from_iterable(one.figures for one in of)], dtype=np.float64),
     }
     for name in _VALUE_FIELDS:
         columns[name] = np.array([*map(attrgetter(name), values)], dtype=np.float64)
@@ -298,19 +262,19 @@ class Batch:
     complaints: tuple[str, ...]
 
 
-def read_batch(paths: Sequence[Path]) -> Batch:
+def read_batch(numbering: Numbering, paths: Sequence[Path]) -> Batch:
     """Read files into columns. Runs in a process of its own where there are many."""
     collecting = gc.isenabled()
     # Records have no cycles, and looking for some among hundreds of thousands takes a third of the time.
     gc.disable()
     try:
-        return _read_batch(paths)
+        return _read_batch(numbering, paths)
     finally:
         if collecting:
             gc.enable()
 
 
-def _read_batch(paths: Sequence[Path]) -> Batch:
+def _read_batch(numbering: Numbering, paths: Sequence[Path]) -> Batch:
     rows, complaints = _Rows(), []
     for path in paths:
         try:
@@ -323,23 +287,25 @@ def _read_batch(paths: Sequence[Path]) -> Batch:
         else:
             number = len(rows.sessions)
             rows.files.append((number, str(path.absolute()), state.st_size, state.st_mtime_ns))
-            _add(rows, number, session)
+            _add(rows, number, session, numbering)
     tables = {table: _columns(table, getattr(rows, table)) for table in _TABLES if table != "run_values"}
     return Batch({**tables, "run_values": _value_columns(rows.values)}, tuple(complaints))
 
 
-def _batches(paths: Sequence[Path], size: int) -> Iterator[Batch]:
+def _batches(paths: Sequence[Path], size: int, numbering: Numbering) -> Iterator[Batch]:
     parts = [paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH)]
     workers = min(len(os.sched_getaffinity(0)), len(parts))
     if size < _WORTH_PROCESSES or workers < 2:
-        yield from map(read_batch, parts)
+        yield from map(partial(read_batch, numbering), parts)
         return
     # Not by fork: DuckDB has threads, and a fork of them may never wake.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("forkserver")) as pool:
-        yield from pool.map(read_batch, parts)
+        yield from pool.map(partial(read_batch, numbering), parts)
 
 
-def fill(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], complain: Complain) -> None:
+def fill(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], numbering: Numbering, complain: Complain
+) -> None:
     """Put the sessions that the database does not have yet into it.
 
     A file that is no more what it was (a session that went on) replaces what was kept of it.
@@ -363,7 +329,7 @@ def fill(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], complain:
     changed = [name for path in new if (name := str(path.absolute())) in kept]
     if changed:
         _forget(connection, changed)
-    for batch in _batches(new, total):
+    for batch in _batches(new, total, numbering):
         for complaint in batch.complaints:
             complain(complaint)
         _insert(connection, batch)
@@ -382,29 +348,16 @@ def _forget(connection: duckdb.DuckDBPyConnection, files: list[str]) -> None:
 def _insert(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
     """One batch, wholly or not at all."""
     [(first,)] = connection.execute("SELECT coalesce(max(session) + 1, 0) FROM files").fetchall()
-    selected: dict[str, str] = defaultdict(str)
+    connection.execute("BEGIN")
     for table, columns in batch.tables.items():
-        numbered = {**columns, "session": columns["session"] + first}
-        connection.register(f"n_{table}", numbered)
-        computed = "".join(f", NULL::DOUBLE AS {name}" for kind, name in _COMPUTED if kind == table)
+        connection.register(f"n_{table}", {**columns, "session": columns["session"] + first})
         casts = ", ".join(
             f"TRY_CAST({name} AS {kind}) AS {name}"
             for name, kind in (column.split() for column in _TABLES[table].split(", "))
-            if (table, name) not in _COMPUTED
         )
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW b_{table} AS SELECT {casts}{computed} FROM n_{table}")  # noqa: S608
-        selected[table] = f"SELECT * FROM b_{table}"  # noqa: S608
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE f_run_values AS {_NUMBERED}")
-    selected["run_values"] = "SELECT * FROM f_run_values"
-    selected["runs"] = _COUNTED
-    connection.execute("BEGIN")
-    for table, text in selected.items():
-        connection.execute(f"INSERT INTO {table} BY NAME {text}")
-    connection.execute("COMMIT")
-    for table in batch.tables:
-        connection.execute(f"DROP VIEW b_{table}")
+        connection.execute(f"INSERT INTO {table} BY NAME SELECT {casts} FROM n_{table}")  # noqa: S608
         connection.unregister(f"n_{table}")
-    connection.execute("DROP TABLE f_run_values")
+    connection.execute("COMMIT")
 
 
 def worth_keeping(paths: Sequence[Path]) -> bool:

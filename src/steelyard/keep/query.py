@@ -7,7 +7,7 @@ and to keep it so, and only a SELECT is let through. What stands in a session fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,13 +36,13 @@ class View:
     row: str
     columns: tuple[Column, ...]
     source: str
-    group: str = ""
 
 
 def _columns(*described: tuple[str, str, str]) -> tuple[Column, ...]:
     return tuple(Column(*one) for one in described)
 
 
+_FINITE = "CASE WHEN isfinite({0}) THEN {0} END"
 _MAP = "TRY_CAST(s.{name} AS MAP(VARCHAR, VARCHAR))"
 
 _SESSION = (
@@ -67,7 +67,6 @@ _METRIC = (
 _SESSIONS = "kept.sessions s JOIN kept.files f USING (session) JOIN wanted USING (session)"
 _CASES = f"{_SESSIONS} JOIN kept.cases c USING (session) JOIN kept.metrics m ON m.session = c.session AND m.c = c.c"
 _RUNS = f"{_CASES} AND m.place = 0 JOIN kept.runs r ON r.session = c.session AND r.c = c.c"
-_COUNTED = "(SELECT session, c, count(*) AS n FROM kept.runs WHERE counts AND isfinite(number) GROUP BY ALL) t"
 
 VIEWS = (
     View(
@@ -103,24 +102,17 @@ VIEWS = (
             *_SESSION,
             *_CASE,
             *_METRIC,
-            ("n", "count(*)", "blocks that have a run that counts"),
-            ("median", "median(r.number)", "median of the runs' numbers"),
-            ("low", "list_extract(list_sort(list(r.number)), any_value(k.rank))", "95 % interval of the median"),
-            (
-                "high",
-                "list_extract(list_sort(list(r.number)), CAST(count(*) + 1 - any_value(k.rank) AS BIGINT))",
-                "null below six runs",
-            ),
-            ("minimum", "min(r.number)", "least number of a run"),
-            ("p25", "quantile_cont(r.number, 0.25)", "lower quartile"),
-            ("p99", "quantile_cont(r.number, 0.99)", "99th percentile"),
-            ("maximum", "max(r.number)", "greatest number of a run"),
-            ("disturbed", "count(*) FILTER (r.disturbed <> '')", "runs that were disturbed, also when repeated"),
+            ("n", "c.n", "blocks that have a run that counts"),
+            ("median", "c.median", "median of the runs' numbers"),
+            ("low", _FINITE.format("c.low"), "95 % interval of the median"),
+            ("high", _FINITE.format("c.high"), "null below six runs"),
+            ("minimum", "c.minimum", "least number of a run"),
+            ("p25", "c.p25", "lower quartile"),
+            ("p99", "c.p99", "99th percentile"),
+            ("maximum", "c.maximum", "greatest number of a run"),
+            ("disturbed", "c.disturbed", "runs that count although they were disturbed, also when repeated"),
         ),
-        # The rank of the interval depends on n, which is known after grouping: it is joined by a count of its own.
-        f"{_RUNS} JOIN {_COUNTED} ON t.session = c.session AND t.c = c.c LEFT JOIN ranks k ON k.n = t.n"
-        " WHERE r.counts AND isfinite(r.number) AND c.planned",
-        "GROUP BY ALL",
+        f"{_CASES} AND m.place = 0 WHERE c.n IS NOT NULL",
     ),
     View(
         "runs",
@@ -201,16 +193,10 @@ VIEWS = (
             ("role", "r.role", "pilot, block or sentinel"),
             ("block", "r.block", "block of the run"),
             ("counts", "r.counts", "whether this attempt stands for its block"),
-            (
-                "number",
-                f"CASE WHEN any_value(c.quantile) = 0.25 THEN quantile_cont({index.FIGURE}, 0.25) "
-                f"ELSE quantile_cont({index.FIGURE}, 0.5) END",
-                "the number that stands for the run, in the metric's unit",
-            ),
+            ("number", "n.number", "the number that stands for the run, in the metric's unit"),
         ),
         _CASES + " JOIN kept.runs r ON r.session = c.session AND r.c = c.c"
-        " JOIN kept.run_values v ON v.session = r.session AND v.r = r.r",
-        "GROUP BY ALL",
+        " JOIN kept.figures n ON n.session = r.session AND n.r = r.r AND n.place = m.place",
     ),
 )
 
@@ -279,27 +265,21 @@ def sentence(error: duckdb.Error) -> str:
 
 
 def open_sessions(
-    paths: Sequence[Path], complain: Complain, rank: Callable[[int], int], output: Path | None = None
+    paths: Sequence[Path], numbering: index.Numbering, complain: Complain, output: Path | None = None
 ) -> Sessions:
     """Load session files and lock everything else away; ``complain`` is told of each file that can't be used.
 
-    ``output`` is the one file that may be written. ``rank`` gives, for a number of runs, the rank of the
-    lower end of the median's interval, from 1; 0 for none.
+    ``output`` is the one file that may be written.
     """
     connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
-    _attach(connection, paths, complain)
+    _attach(connection, paths, numbering, complain)
     wanted = [str(path.absolute()) for path in paths]
     connection.execute(
         "CREATE TABLE wanted AS SELECT session FROM kept.files WHERE file IN (SELECT unnest(?))", [wanted]
     )
-    most = connection.execute("SELECT coalesce(max(blocks), 0) FROM kept.sessions").fetchall()[0][0]
-    connection.execute("CREATE TABLE ranks (n BIGINT, rank BIGINT)")
-    ranks = [(n, r) for n in range(1, most + 1) if (r := rank(n)) > 0]
-    if ranks:
-        connection.executemany("INSERT INTO ranks VALUES (?, ?)", ranks)
     for view in VIEWS:
         columns = ", ".join(f'{column.expression} AS "{column.name}"' for column in view.columns)
-        connection.execute(f"CREATE VIEW {view.name} AS SELECT {columns} FROM {view.source} {view.group}")  # noqa: S608
+        connection.execute(f"CREATE VIEW {view.name} AS SELECT {columns} FROM {view.source}")  # noqa: S608
     files = connection.execute("SELECT count(*) FROM wanted").fetchall()[0][0]
     if output is not None:
         connection.execute(f"SET allowed_paths = ['{_quoted(output)}']")
@@ -308,14 +288,16 @@ def open_sessions(
     return Sessions(connection, files)
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], complain: Complain) -> None:
+def _attach(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], numbering: index.Numbering, complain: Complain
+) -> None:
     """Attach the columns of these files as `kept`: from the index where there is much to read, else in memory."""
     if index.worth_keeping(paths):
         path = index.default_path()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _attach_file(connection, path, read_only=False)
-            _fill(connection, paths, complain)
+            _fill(connection, paths, numbering, complain)
             connection.execute("DETACH kept")
             # The question must not write, and others may then read at the same time.
             _attach_file(connection, path, read_only=True)
@@ -326,7 +308,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], compla
         else:
             return
     connection.execute("ATTACH ':memory:' AS kept")
-    _fill(connection, paths, complain)
+    _fill(connection, paths, numbering, complain)
 
 
 def _attach_file(connection: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool) -> None:
@@ -337,7 +319,9 @@ def _quoted(text: str | Path) -> str:
     return str(text).replace("'", "''")
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], complain: Complain) -> None:
+def _fill(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], numbering: index.Numbering, complain: Complain
+) -> None:
     connection.execute("USE kept")
-    index.fill(connection, paths, complain)
+    index.fill(connection, paths, numbering, complain)
     connection.execute("USE memory")

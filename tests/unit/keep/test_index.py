@@ -4,6 +4,7 @@ import os
 import duckdb
 import pytest
 
+from steelyard.judge.samples import numbers
 from steelyard.keep import index
 from tests.many import a_history, a_variation, write
 
@@ -16,7 +17,7 @@ def database():
 
 def filled(database, paths):
     complaints = []
-    index.fill(database, paths, complaints.append)
+    index.fill(database, paths, numbers, complaints.append)
     return complaints
 
 
@@ -27,7 +28,7 @@ def count(database, table):
 def test_what_is_known_is_not_read_again(database, tmp_path, monkeypatch):
     paths = a_history(tmp_path, 3)
     assert filled(database, paths) == []
-    monkeypatch.setattr(index, "read_batch", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr(index, "read_batch", lambda *_: pytest.fail("read again"))
     assert filled(database, paths) == []
     assert count(database, "files") == 3
 

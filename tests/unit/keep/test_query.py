@@ -7,8 +7,7 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.judge.findings import judge
-from steelyard.judge.samples import case_runs
-from steelyard.judge.stats.summary import order_statistic_rank
+from steelyard.judge.samples import case_runs, numbers
 from steelyard.keep import index, query
 from steelyard.keep.session import read
 from steelyard.records import Run
@@ -18,7 +17,7 @@ from tests.many import WHOLE, a_history, a_variation, lines_of, write
 
 
 def opened(paths, complain=lambda _: None, output=None):
-    return query.open_sessions(list(paths), complain, lambda n: order_statistic_rank(n, 0.95), output)
+    return query.open_sessions(list(paths), numbers, complain, output)
 
 
 def asked(paths, sql):
@@ -229,7 +228,7 @@ def test_a_large_folder_is_read_once_and_answers_as_before(tmp_path, monkeypatch
     assert index.default_path().is_file()
     read_files = []
     original = index.read_batch
-    monkeypatch.setattr(index, "read_batch", lambda batch: read_files.extend(batch) or original(batch))
+    monkeypatch.setattr(index, "read_batch", lambda of, batch: read_files.extend(batch) or original(of, batch))
     assert asked(paths[:3], sql) == first
     assert read_files == []
     assert len(asked(paths, sql)) == len(first) // 3 * 4
