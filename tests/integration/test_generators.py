@@ -132,3 +132,61 @@ def test_wrk_compares_each_body_and_counts_each_status(generators, tmp_path):
         right, statuses = generators.Wrk().compare_bodies(generators.demand_of(url, RIGHT, tmp_path), RIGHT, 0.3)
     assert list(statuses) == [200]
     assert right == statuses[200] - 1
+
+
+#: A wrk that takes its time until it can be interrupted. A shell would catch SIGINT from its start.
+LATE = """
+#include <signal.h>
+#include <unistd.h>
+static const char said[] = "{\\"right\\":7,\\"statuses\\":[]}\\n";
+static void end(int signal)
+{
+    (void)signal;
+    _exit(write(1, said, sizeof said - 1) < 0);
+}
+int main(void)
+{
+    usleep(300000);
+    signal(SIGINT, end);
+    for (;;)
+        pause();
+}
+"""
+
+
+@pytest.fixture
+def wrk(generators, tmp_path, monkeypatch):
+    """What a check by wrk comes to, or its error, where wrk is the program that the test puts in this place."""
+    program = tmp_path / "bin" / "wrk"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+
+    def checked() -> int | str:
+        demand = generators.demand_of("http://127.0.0.1:1/", RIGHT, tmp_path)
+        try:
+            return generators.Wrk().compare_bodies(demand, RIGHT, 0.01)[0]
+        except generators.GeneratorError as error:
+            return str(error)
+
+    checked.program = program
+    return checked
+
+
+def test_wrk_is_not_interrupted_before_it_is_ready_for_it(wrk, tmp_path):
+    (tmp_path / "late.c").write_text(LATE)
+    processes.compiled(tmp_path / "late.c", wrk.program)
+    assert wrk() == 7
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("kill -TERM $$", "wrk was ended by SIGTERM and printed nothing"),
+        ("exit 3", "wrk exited with code 3 and printed nothing"),
+        ("echo; echo no such host >&2; exit 1", "wrk: no such host"),
+    ],
+)
+def test_a_generator_that_gives_up_says_why_or_how(wrk, script, sentence):
+    wrk.program.write_text(f"#!/bin/sh\n{script}\n")
+    wrk.program.chmod(0o755)
+    assert wrk() == sentence

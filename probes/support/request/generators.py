@@ -96,8 +96,9 @@ def _run(command: Sequence[str], folder: str, seconds: float, interrupt: bool = 
             cwd=folder,
         )
         if interrupt:
+            _wait_until_interruptible(process)
             time.sleep(seconds)
-            process.send_signal(signal.SIGINT)
+            os.kill(process.pid, signal.SIGINT)  # send_signal() would reap what has ended, and its account with it
         end = began + seconds + _PATIENCE_S
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -116,9 +117,27 @@ def _run(command: Sequence[str], folder: str, seconds: float, interrupt: bool = 
         return _Ended(out.read(), words.read(), process.returncode, usage.ru_utime + usage.ru_stime, busy_s)
 
 
-def _last_line(text: str) -> str:
+def _wait_until_interruptible(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a program catches SIGINT, which before would end it without its figures.
+
+    On a busy machine that can be later than the time for which it is to load.
+    """
+    end = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < end:
+        with open(f"/proc/{process.pid}/status") as status:
+            fields = dict(line.split(":", 1) for line in status)
+        if fields["State"].split()[0] == "Z" or int(fields["SigCgt"], 16) >> signal.SIGINT - 1 & 1:
+            return
+        time.sleep(0.001)
+
+
+def _failure(name: str, ended: _Ended, text: str) -> GeneratorError:
+    """The last line of a generator that gave up; of one that said nothing, how it ended."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it gives no reason"
+    if lines:
+        return GeneratorError(f"{name}: {lines[-1]}")
+    how = f"exited with code {ended.code}" if ended.code >= 0 else f"was ended by {signal.Signals(-ended.code).name}"
+    return GeneratorError(f"{name} {how} and printed nothing")
 
 
 class Generator:
@@ -222,7 +241,7 @@ class Wrk(Generator):
         ]
         ended = _run(command, demand.folder, seconds, interrupt=True)
         if ended.code != 0 or not ended.out.rstrip().endswith("}"):
-            raise GeneratorError(f"wrk: {_last_line(ended.words or ended.out)}")
+            raise _failure(self.name, ended, ended.words or ended.out)
         return ended
 
     def version(self) -> str:
@@ -249,7 +268,7 @@ class Ab(Generator):
         ]
         ended = _run(command, demand.folder, seconds)
         if ended.code != 0:
-            raise GeneratorError(f"ab: {_last_line(ended.words)}")
+            raise _failure(self.name, ended, ended.words)
 
         def figure(label: str) -> float:
             found = re.search(rf"^{label}:\s+([0-9.]+)", ended.out, re.MULTILINE)
@@ -321,7 +340,7 @@ class Oha(Generator):
         ]
         ended = _run(command, demand.folder, seconds)
         if ended.code != 0:
-            raise GeneratorError(f"oha: {_last_line(ended.words)}")
+            raise _failure(self.name, ended, ended.words)
         said = json.loads(ended.out)
         statuses = {int(status): count for status, count in said["statusCodeDistribution"].items()}
         latencies = said["latencyPercentiles"]
