@@ -6,8 +6,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::options;
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bind {
     Tcp(SocketAddr),
@@ -133,42 +131,6 @@ pub const MOST_WORKERS: usize = 512;
 /// More header fields than any parser's buffer holds here.
 pub const MOST_HEADERS: usize = 1024;
 pub const DEFAULT_BIND: &str = "127.0.0.1:8000";
-
-impl Default for Config {
-    /// Every option as the table has its default.
-    fn default() -> Self {
-        let zero = Duration::ZERO;
-        let mut config = Self {
-            application: None,
-            binds: Vec::new(),
-            backlog: 0,
-            reuse_port: false,
-            socket_mode: None,
-            tls: None,
-            workers: 0,
-            threads: 0,
-            input: Input::Buffered,
-            affinity: Affinity::Free,
-            max_requests: None,
-            hang_after: None,
-            python: None,
-            chdir: None,
-            statics: Vec::new(),
-            limits: Limits { line: 0, head: 0, headers: 0, body: 0, spool: 0, connections: 0 },
-            deadlines: Deadlines { head: zero, body: zero, idle: zero, send: zero, graceful: zero },
-            access_log: AccessLog::Off,
-            access_log_file: None,
-            metrics: None,
-            pid_file: None,
-            name: None,
-            tls_certificate: None,
-            tls_key: None,
-            index: None,
-        };
-        options::set_defaults(&mut config);
-        config
-    }
-}
 
 impl Config {
     /// What `wheat stat` calls this server.

@@ -1,34 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A WSGI and static-file server for Linux.
 //!
-//! `options` reads the command line into a `config`; `master` keeps workers alive; each `worker` is an event loop over `connection`s that
-//! parses (`http`), answers from `files` or from an application (`wsgi`), and counts into a `counters::Slot`.
+//! `options` reads the command line into a `config`. `supervise` is the master, which keeps workers alive. `serve` is a worker: an
+//! event loop that parses (`http`) and answers from `files` or from an application (`wsgi`). `observe` counts, logs and shows.
+//! Modules and rooms use each other in one direction, which `tests/test_modules.py` holds them to.
 
-pub mod answer;
+pub mod clock;
 pub mod config;
-pub mod connection;
-pub mod counters;
+pub mod error;
 pub mod files;
-pub mod handover;
 pub mod http;
-pub mod incoming;
-pub mod listen;
-pub mod log;
-pub mod master;
-pub mod metrics;
-pub mod openmetrics;
+pub mod observe;
 pub mod options;
-pub mod outbox;
-pub mod pool;
-pub mod reply;
-pub mod resident;
-pub mod sentence;
-pub mod signals;
-pub mod stat;
-pub mod timers;
-#[cfg(feature = "tls")]
-pub mod tls;
-pub mod transport;
-pub mod worker;
+pub mod serve;
+pub mod supervise;
 #[cfg(feature = "python")]
 pub mod wsgi;

@@ -5,20 +5,22 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use wheat::config::{Command, Config};
-use wheat::sentence::Sentence;
-use wheat::{handover, master, stat, worker};
+use wheat::error::Error;
+use wheat::observe::stat;
+use wheat::serve::worker;
+use wheat::supervise::{handover, master};
 
 fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
-        Err(sentence) => {
-            let _ = writeln!(std::io::stderr(), "wheat: {sentence}");
-            ExitCode::from(sentence.exit as u8)
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "wheat: {error}");
+            ExitCode::from(error.exit as u8)
         }
     }
 }
 
-fn run() -> Result<ExitCode, Sentence> {
+fn run() -> Result<ExitCode, Error> {
     match Config::parse(std::env::args_os().skip(1))? {
         Command::Tell(text) => {
             // Whoever closed the pipe has read enough.

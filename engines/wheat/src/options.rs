@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::*;
-use crate::sentence::Sentence;
+use crate::error::Error;
 
 type Set = fn(&mut Config, &OsStr) -> Result<(), String>;
 
@@ -227,6 +227,42 @@ pub fn set_defaults(config: &mut Config) {
     }
 }
 
+impl Default for Config {
+    /// Every option as the table has its default.
+    fn default() -> Self {
+        let zero = Duration::ZERO;
+        let mut config = Self {
+            application: None,
+            binds: Vec::new(),
+            backlog: 0,
+            reuse_port: false,
+            socket_mode: None,
+            tls: None,
+            workers: 0,
+            threads: 0,
+            input: Input::Buffered,
+            affinity: Affinity::Free,
+            max_requests: None,
+            hang_after: None,
+            python: None,
+            chdir: None,
+            statics: Vec::new(),
+            limits: Limits { line: 0, head: 0, headers: 0, body: 0, spool: 0, connections: 0 },
+            deadlines: Deadlines { head: zero, body: zero, idle: zero, send: zero, graceful: zero },
+            access_log: AccessLog::Off,
+            access_log_file: None,
+            metrics: None,
+            pid_file: None,
+            name: None,
+            tls_certificate: None,
+            tls_key: None,
+            index: None,
+        };
+        set_defaults(&mut config);
+        config
+    }
+}
+
 fn choices() -> impl Iterator<Item = &'static Choice> {
     GROUPS.iter().flat_map(|(_, choices)| choices.iter())
 }
@@ -396,7 +432,7 @@ fn static_route(value: &OsStr) -> Result<StaticRoute, String> {
 
 impl Config {
     /// Pure but for the CPUs that are looked at: no file is opened, no name looked up.
-    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Sentence> {
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Error> {
         let mut arguments = arguments.into_iter().peekable();
         if arguments.peek().is_some_and(|first| first == "stat") {
             arguments.next();
@@ -405,7 +441,7 @@ impl Config {
         let mut parser = lexopt::Parser::from_args(arguments);
         let mut config = Config::default();
         let mut check = false;
-        while let Some(argument) = parser.next().map_err(|e| Sentence::usage(e.to_string()))? {
+        while let Some(argument) = parser.next().map_err(|e| Error::usage(e.to_string()))? {
             let choice = match argument {
                 lexopt::Arg::Long("help") | lexopt::Arg::Short('h') => return Ok(Command::Tell(help())),
                 lexopt::Arg::Long("version") | lexopt::Arg::Short('V') => return Ok(Command::Tell(version())),
@@ -415,12 +451,12 @@ impl Config {
                 }
                 lexopt::Arg::Value(application) => {
                     let application = text(&application).ok().filter(|text| is_application(text)).ok_or_else(|| {
-                        Sentence::usage(format!(
+                        Error::usage(format!(
                             "the application is MODULE:CALLABLE, such as app:application, not {application:?}"
                         ))
                     })?;
                     if let Some(first) = &config.application {
-                        return Err(Sentence::usage(format!(
+                        return Err(Error::usage(format!(
                             "one application is served at a time: \"{first}\" or \"{application}\"?"
                         )));
                     }
@@ -430,16 +466,16 @@ impl Config {
                 lexopt::Arg::Long(name) => choices().find(|choice| choice.name == name).ok_or_else(|| unknown(name))?,
                 lexopt::Arg::Short(letter) => choices()
                     .find(|choice| choice.short == Some(letter))
-                    .ok_or_else(|| Sentence::usage(format!("there is no option -{letter}: see wheat --help")))?,
+                    .ok_or_else(|| Error::usage(format!("there is no option -{letter}: see wheat --help")))?,
             };
             match choice.take {
                 Take::Nothing(set) => set(&mut config),
                 Take::Value { shown, set, .. } => {
                     let value = parser
                         .value()
-                        .map_err(|_| Sentence::usage(format!("--{} needs a value: {shown}", choice.name)))?;
+                        .map_err(|_| Error::usage(format!("--{} needs a value: {shown}", choice.name)))?;
                     set(&mut config, &value).map_err(|wanted| {
-                        Sentence::usage(format!("--{} is {wanted}, not \"{}\"", choice.name, value.display()))
+                        Error::usage(format!("--{} is {wanted}, not \"{}\"", choice.name, value.display()))
                     })?;
                 }
             }
@@ -449,8 +485,8 @@ impl Config {
     }
 
     /// What options say together.
-    fn agree(&mut self) -> Result<(), Sentence> {
-        let usage = |text: &str| Err(Sentence::usage(text));
+    fn agree(&mut self) -> Result<(), Error> {
+        let usage = |text: &str| Err(Error::usage(text));
         if self.application.is_none() && self.statics.is_empty() {
             return usage("nothing to serve: name an application (wheat app:application) or files (--static /=DIR)");
         }
@@ -490,33 +526,33 @@ fn is_application(text: &str) -> bool {
     dotted(module) && dotted(callable.strip_suffix("()").unwrap_or(callable))
 }
 
-fn unknown(name: &str) -> Sentence {
+fn unknown(name: &str) -> Error {
     let known = choices().map(|choice| choice.name).chain(["help", "version", "check"]);
     let near = known
         .filter(|known| strsim::damerau_levenshtein(known, name) <= 2)
         .min_by_key(|known| strsim::damerau_levenshtein(known, name));
     match near {
-        Some(near) => Sentence::usage(format!("there is no option --{name}: did you mean --{near}?")),
-        None => Sentence::usage(format!("there is no option --{name}: see wheat --help")),
+        Some(near) => Error::usage(format!("there is no option --{name}: did you mean --{near}?")),
+        None => Error::usage(format!("there is no option --{name}: see wheat --help")),
     }
 }
 
-fn parse_stat(mut parser: lexopt::Parser) -> Result<Command, Sentence> {
+fn parse_stat(mut parser: lexopt::Parser) -> Result<Command, Error> {
     use lexopt::Arg::{Long, Short, Value};
     let mut request = StatRequest { which: None, format: StatFormat::Table, every: None };
-    while let Some(argument) = parser.next().map_err(|e| Sentence::usage(e.to_string()))? {
+    while let Some(argument) = parser.next().map_err(|e| Error::usage(e.to_string()))? {
         match argument {
             Long("help") | Short('h') => return Ok(Command::Tell(STAT_HELP.into())),
             Long("openmetrics") => request.format = StatFormat::OpenMetrics,
             Long("watch") | Short('w') => {
                 let every = parser.optional_value().unwrap_or_else(|| "1s".into());
                 let every = duration(&every)
-                    .map_err(|wanted| Sentence::usage(format!("--watch is {wanted}, not \"{}\"", every.display())))?;
+                    .map_err(|wanted| Error::usage(format!("--watch is {wanted}, not \"{}\"", every.display())))?;
                 request.every = Some(every);
             }
             Value(which) if request.which.is_none() => request.which = Some(which),
             other => {
-                return Err(Sentence::usage(format!("wheat stat: {}: see wheat stat --help", other.unexpected())));
+                return Err(Error::usage(format!("wheat stat: {}: see wheat stat --help", other.unexpected())));
             }
         }
     }
@@ -612,9 +648,9 @@ mod tests {
         match Config::parse(line.split_whitespace().map(OsString::from)) {
             Ok(Command::Serve(config)) => Ok(*config),
             Ok(other) => Err(format!("{other:?}")),
-            Err(sentence) => {
-                assert_eq!(sentence.exit, crate::sentence::Exit::Usage);
-                Err(sentence.text)
+            Err(error) => {
+                assert_eq!(error.exit, crate::error::Exit::Usage);
+                Err(error.text)
             }
         }
     }
@@ -689,9 +725,9 @@ mod tests {
             ("a --affinity 5000", "may use"),
             ("a --reuse-port=yes", "yes"),
         ] {
-            let sentence = parse(line).expect_err(line);
-            assert!(sentence.contains(part), "{line}: {sentence}");
-            assert!(!sentence.contains('\n'), "{line}: {sentence}");
+            let error = parse(line).expect_err(line);
+            assert!(error.contains(part), "{line}: {error}");
+            assert!(!error.contains('\n'), "{line}: {error}");
         }
     }
 

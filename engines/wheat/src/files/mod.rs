@@ -22,7 +22,7 @@ use httparse::Header;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode};
 
 use crate::config::StaticRoute;
-use crate::sentence::Sentence;
+use crate::error::Error;
 use cache::Cache;
 use conditional::Verdict;
 use path::{Name, Refusal};
@@ -108,7 +108,7 @@ enum Method {
 }
 
 impl Files {
-    pub fn new(routes: &[StaticRoute]) -> Result<Self, Sentence> {
+    pub fn new(routes: &[StaticRoute]) -> Result<Self, Error> {
         let mut routes = routes.iter().map(Route::open).collect::<Result<Vec<_>, _>>()?;
         routes.sort_by_key(|route| std::cmp::Reverse(route.prefix.len()));
         Ok(Self { routes, cache: Cache::new(cache::BOUNDS), boundaries: Boundaries::default() })
@@ -162,10 +162,10 @@ impl Files {
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 impl Route {
-    fn open(route: &StaticRoute) -> Result<Self, Sentence> {
+    fn open(route: &StaticRoute) -> Result<Self, Error> {
         let root = Root::open(&route.root).map_err(|error| {
             let (prefix, root) = (&route.prefix, route.root.display());
-            Sentence::config(format!("--static {prefix}={root}: the folder can't be served: {error}"))
+            Error::config(format!("--static {prefix}={root}: the folder can't be served: {error}"))
         })?;
         Ok(Self { prefix: route.prefix.trim_end_matches('/').into(), root, index: route.index.clone() })
     }

@@ -328,6 +328,6 @@ fn what_lies_beside_compressed() {
 #[test]
 fn a_root_that_is_not_there_is_one_sentence() {
     let route = StaticRoute { prefix: "/s".into(), root: "/nonexistent/folder".into(), index: None };
-    let sentence = Files::new(&[route]).unwrap_err().text;
-    assert!(sentence.starts_with("--static /s=/nonexistent/folder: the folder can't be served: "), "{sentence}");
+    let error = Files::new(&[route]).unwrap_err().text;
+    assert!(error.starts_with("--static /s=/nonexistent/folder: the folder can't be served: "), "{error}");
 }

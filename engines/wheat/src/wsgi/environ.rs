@@ -8,7 +8,7 @@ use pyo3_ffi::*;
 
 use super::object::{Object, Raised, Result};
 use crate::http::head::Target;
-use crate::reply::{Peer, Request};
+use crate::serve::reply::{Peer, Request};
 
 /// Spellings of header names that are remembered, so that nobody fills the memory with new ones.
 const MOST_SPELLINGS: usize = 512;

@@ -13,7 +13,7 @@ use super::object::{
     Object, Raised, Result, bytes_of, callback, latin1_of, raise, runtime_error, thread_mark, type_error, value_error,
 };
 use crate::http::{head, is_token, is_token_byte, response};
-use crate::reply::{COPIED, Flow, Out};
+use crate::serve::reply::{COPIED, Flow, Out};
 
 /// What is between an application and its client for one request.
 pub struct Exchange {

@@ -12,8 +12,8 @@ use pyo3_ffi::*;
 
 use super::object::{Object, Result, bytes_of, callback, detached, raise, runtime_error, thread_mark, type_error};
 use super::types::{self, Once};
-use crate::incoming::Collected;
-use crate::reply::{Body, Out};
+use crate::serve::incoming::Collected;
+use crate::serve::reply::{Body, Out};
 
 /// Read from a file at once.
 const BLOCK: usize = 64 << 10;

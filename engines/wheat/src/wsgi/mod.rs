@@ -17,11 +17,13 @@ use std::ptr::null_mut;
 use pyo3_ffi::*;
 
 use crate::http::{reject, response};
-use crate::reply::{Application, Body, Flow, Out, Outcome, Request};
+use crate::serve::reply::{Application, Body, Flow, Out, Outcome, Request};
 use environ::Environ;
 use exchange::Functions;
 use input::Input;
-use object::{Object, Raised, Result, Thread, bytes_of, detached, runtime_error, take_raised, type_error};
+use object::{
+    Object, Raised, Result, Thread, bytes_of, detached, print_exception, runtime_error, take_raised, type_error,
+};
 
 /// What is the same for all threads that call the application.
 pub struct Program {
@@ -251,7 +253,7 @@ impl Wsgi {
     /// Writes the exception that is set to `wsgi.errors`.
     fn report(&self, what: &str) {
         let Some(exception) = take_raised() else { return };
-        serving::print_exception(&exception, &self.errors, &format!("wheat: the application failed at {what}\n"));
+        print_exception(&exception, &self.errors, &format!("wheat: the application failed at {what}\n"));
     }
 
     /// `close()`, whatever happened before; then everything is given back.

@@ -295,3 +295,26 @@ pub fn thread_mark() -> usize {
     thread_local!(static MARK: u8 = const { 0 });
     MARK.with(|mark| std::ptr::from_ref(mark) as usize)
 }
+
+/// Writes an exception with its traceback to a file object, after `before`.
+pub fn print_exception(exception: &Object, to: &Object, before: &str) {
+    let print = || -> Result<()> {
+        let trace = Object::import(c"traceback")?;
+        let format = trace.attribute(c"format_exception")?;
+        let lines = format.call_with(exception)?;
+        let text = text_of(before)?;
+        // SAFETY: a str and a list of str; new references or null.
+        let all = unsafe {
+            let empty = text_of("")?;
+            let joined = Object::owned(PyUnicode_Join(empty.as_ptr(), lines.as_ptr()))?;
+            Object::owned(PyUnicode_Concat(text.as_ptr(), joined.as_ptr()))?
+        };
+        to.attribute(c"write")?.call_with(&all)?;
+        to.attribute(c"flush")?.call()?;
+        Ok(())
+    };
+    if print().is_err() {
+        take_raised(); // the error of reporting an error helps nobody
+        eprint!("{before}");
+    }
+}

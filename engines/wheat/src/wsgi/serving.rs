@@ -10,25 +10,26 @@ use std::sync::Arc;
 use pyo3_ffi::*;
 
 use super::environ::Listener;
-use super::object::{Object, Raised, Result, Thread, callback, detached, take_raised, text_of};
+use super::input::Input;
+use super::object::{Object, Raised, Result, Thread, bytes_of, callback, detached, print_exception, take_raised};
 use super::{Program, Wsgi};
-use crate::answer::Caller;
 use crate::config::{Command, Config};
-use crate::handover;
+use crate::error::Error;
 use crate::http::head::HeadLimits;
-use crate::pool::Pool;
-use crate::sentence::Sentence;
-use crate::worker;
+use crate::serve::pool::Pool;
+use crate::serve::requests::Caller;
+use crate::serve::worker;
+use crate::supervise::handover;
 
-/// What is in the way of serving: a sentence of ours, or an exception.
+/// What is in the way of serving: an error of ours, or an exception.
 enum Failure {
-    Sentence(Sentence),
+    Error(Error),
     Raised,
 }
 
-impl From<Sentence> for Failure {
-    fn from(sentence: Sentence) -> Self {
-        Self::Sentence(sentence)
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
     }
 }
 
@@ -42,9 +43,9 @@ unsafe extern "C" fn serve(_module: *mut PyObject, _: *mut PyObject) -> *mut PyO
     callback(|| match run() {
         Ok(code) => exit(code),
         Err(Failure::Raised) => Err(Raised),
-        Err(Failure::Sentence(sentence)) => {
-            eprintln!("wheat: {sentence}");
-            exit(sentence.exit as i32)
+        Err(Failure::Error(error)) => {
+            eprintln!("wheat: {error}");
+            exit(error.exit as i32)
         }
     })
 }
@@ -62,12 +63,12 @@ fn run() -> std::result::Result<i32, Failure> {
         Command::Serve(config) => work(&config),
         Command::Check(config) => {
             #[cfg(feature = "tls")]
-            config.tls.as_ref().map(crate::tls::server_config).transpose().map_err(Sentence::config)?;
-            change_directory(&config)?;
+            config.tls.as_ref().map(crate::serve::tls::server_config).transpose().map_err(Error::config)?;
+            handover::change_directory(&config)?;
             import(&config)?;
             Ok(0)
         }
-        Command::Stat(_) | Command::Tell(_) => Err(Sentence::usage("only wheat itself does that, not a worker").into()),
+        Command::Stat(_) | Command::Tell(_) => Err(Error::usage("only wheat itself does that, not a worker").into()),
     }
 }
 
@@ -82,7 +83,7 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
         application,
         file_wrapper: Object::import(c"wheat.file_wrapper")?.attribute(c"FileWrapper")?,
         errors: Object::import(c"sys")?.attribute(c"stderr")?,
-        empty_input: super::Input::empty()?.0,
+        empty_input: Input::empty()?.0,
         listeners,
         secure: config.tls.is_some(),
         threads: config.threads > 1,
@@ -101,7 +102,7 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
         };
         match Pool::start(config.threads, limits, config.deadlines.send, enter) {
             Ok(pool) => Ok(worker::run_with(config, context, Caller::<Wsgi>::Pool(pool))),
-            Err(error) => Err(Sentence::unavailable(format!("no threads for --threads {}: {error}", config.threads))),
+            Err(error) => Err(Error::unavailable(format!("no threads for --threads {}: {error}", config.threads))),
         }
     })?;
     if Arc::strong_count(&program) > 1 {
@@ -123,22 +124,16 @@ fn arguments() -> Result<Vec<OsString>> {
     unsafe {
         for index in 0..PyList_Size(list.as_ptr()) {
             let encoded = Object::owned(PyUnicode_EncodeFSDefault(PyList_GetItem(list.as_ptr(), index)))?;
-            arguments.push(OsString::from_vec(super::bytes_of(&encoded).unwrap_or_default().to_vec()));
+            arguments.push(OsString::from_vec(bytes_of(&encoded).unwrap_or_default().to_vec()));
         }
     }
     Ok(arguments)
 }
 
-fn change_directory(config: &Config) -> std::result::Result<(), Sentence> {
-    let Some(folder) = &config.chdir else { return Ok(()) };
-    std::env::set_current_dir(folder)
-        .map_err(|error| Sentence::config(format!("--chdir {}: {error}", folder.display())))
-}
-
 /// `module`, `module:name`, `module:name.of.attribute`, `module:factory()`.
 fn import(config: &Config) -> std::result::Result<Object, Failure> {
     let named = config.application.as_deref().unwrap_or_default();
-    let refuse = |why: &str| Failure::Sentence(Sentence::config(format!("the application {named} {why}")));
+    let refuse = |why: &str| Failure::Error(Error::config(format!("the application {named} {why}")));
     let (module, path) = named.split_once(':').unwrap_or((named, "application"));
     let (path, is_factory) = path.strip_suffix("()").map_or((path, false), |path| (path, true));
     let c_string = |text: &str| CString::new(text).map_err(|_| refuse("has a NUL in its name"));
@@ -179,29 +174,6 @@ fn listener_of(socket: &std::os::fd::OwnedFd) -> Listener {
         None => ("localhost".to_owned(), "80".to_owned()), // a UNIX socket has neither
     };
     Listener { server_name, server_port }
-}
-
-/// Writes an exception with its traceback to a file object, after `before`.
-pub fn print_exception(exception: &Object, to: &Object, before: &str) {
-    let print = || -> Result<()> {
-        let trace = Object::import(c"traceback")?;
-        let format = trace.attribute(c"format_exception")?;
-        let lines = format.call_with(exception)?;
-        let text = text_of(before)?;
-        // SAFETY: a str and a list of str; new references or null.
-        let all = unsafe {
-            let empty = text_of("")?;
-            let joined = Object::owned(PyUnicode_Join(empty.as_ptr(), lines.as_ptr()))?;
-            Object::owned(PyUnicode_Concat(text.as_ptr(), joined.as_ptr()))?
-        };
-        to.attribute(c"write")?.call_with(&all)?;
-        to.attribute(c"flush")?.call()?;
-        Ok(())
-    };
-    if print().is_err() {
-        take_raised(); // the error of reporting an error helps nobody
-        eprint!("{before}");
-    }
 }
 
 static mut METHODS: [PyMethodDef; 2] = [

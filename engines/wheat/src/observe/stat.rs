@@ -11,11 +11,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::config::{StatFormat, StatRequest};
-use crate::counters::{MEMFD_NAME, Memory, Snapshot, State, Totals};
-use crate::openmetrics;
-use crate::sentence::Sentence;
+use crate::error::Error;
+use crate::observe::counters::{MEMFD_NAME, Memory, Snapshot, State, Totals};
+use crate::observe::openmetrics;
 
-pub fn run(request: &StatRequest) -> Result<ExitCode, Sentence> {
+pub fn run(request: &StatRequest) -> Result<ExitCode, Error> {
     let server = find(request.which.as_deref())?;
     let mut before: Option<(Instant, Snapshot)> = None;
     let mut out = io::stdout();
@@ -36,14 +36,14 @@ pub fn run(request: &StatRequest) -> Result<ExitCode, Sentence> {
         let Some(every) = request.every else { return Ok(ExitCode::SUCCESS) };
         std::thread::sleep(every);
         if !Path::new(&format!("/proc/{}", snapshot.pid)).exists() {
-            return Err(Sentence::unavailable(format!("{} (process {}) has ended", snapshot.name, snapshot.pid)));
+            return Err(Error::unavailable(format!("{} (process {}) has ended", snapshot.name, snapshot.pid)));
         }
         before = Some((now, snapshot));
     }
 }
 
 /// The server that was asked for; without a word the only one.
-fn find(which: Option<&OsStr>) -> Result<Memory, Sentence> {
+fn find(which: Option<&OsStr>) -> Result<Memory, Error> {
     let pid = which.and_then(pid_of);
     let mut found: Vec<(Snapshot, Memory)> = Vec::new();
     let mut closed = 0;
@@ -62,7 +62,7 @@ fn find(which: Option<&OsStr>) -> Result<Memory, Sentence> {
             }
             Ok(None) => {}
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => closed += 1,
-            Err(error) => return Err(Sentence::unavailable(format!("process {process}: {error}"))),
+            Err(error) => return Err(Error::unavailable(format!("process {process}: {error}"))),
         }
     }
     if found.len() > 1 {
@@ -70,7 +70,7 @@ fn find(which: Option<&OsStr>) -> Result<Memory, Sentence> {
         for (snapshot, _) in &found {
             let _ = write!(text, "\n  {}  {}  {}", snapshot.pid, snapshot.name, snapshot.addresses);
         }
-        return Err(Sentence::usage(text));
+        return Err(Error::usage(text));
     }
     found.pop().map(|(_, memory)| memory).ok_or_else(|| {
         let hidden = match closed {
@@ -78,8 +78,8 @@ fn find(which: Option<&OsStr>) -> Result<Memory, Sentence> {
             _ => " that this user may look at (there is one of another user)",
         };
         match which {
-            Some(which) => Sentence::unavailable(format!("no server \"{}\" is running{hidden}", which.display())),
-            None => Sentence::unavailable(format!("no server is running{hidden}")),
+            Some(which) => Error::unavailable(format!("no server \"{}\" is running{hidden}", which.display())),
+            None => Error::unavailable(format!("no server is running{hidden}")),
         }
     })
 }

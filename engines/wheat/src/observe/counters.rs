@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 
+use crate::clock::monotonic_ns;
 use crate::config::MOST_WORKERS;
 
 /// A counter with one writer (the thread of the event loop), hence without the locked instruction that `fetch_add` is.
@@ -416,11 +417,6 @@ impl Snapshot {
         }
         sum
     }
-}
-
-pub fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Text in words, cut at a character when it is too long.

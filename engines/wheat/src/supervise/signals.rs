@@ -72,17 +72,3 @@ pub fn unblock_all() -> io::Result<()> {
     }
     Ok(())
 }
-
-/// Runs something with all signals blocked, as a thread that is started in it will have them for good.
-pub fn while_blocked<T>(run: impl FnOnce() -> T) -> T {
-    // SAFETY: both sets are written before they are read; the mask is this thread's own.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let result = run();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        result
-    }
-}

@@ -14,15 +14,16 @@ use std::time::Duration;
 
 use slab::Slab;
 
-use crate::answer::{Caller, Core, Next};
+use crate::clock::{self, monotonic_ns};
 use crate::config::Config;
-use crate::connection::{Connection, State};
-use crate::handover::{Context, Control, Order, Report};
-use crate::pool::{Finished, Work};
-use crate::reply::{Application, Outcome, Peer, is_passing};
-use crate::resident;
-use crate::sentence::Sentence;
-use crate::timers::{Kind, Tick, Wheel};
+use crate::error::Error;
+use crate::serve::connection::{Connection, State};
+use crate::serve::pool::{Finished, Work};
+use crate::serve::reply::{Application, Outcome, Peer, is_passing};
+use crate::serve::requests::{Caller, Core, Next};
+use crate::serve::timers::{Kind, Tick, Wheel};
+use crate::supervise::handover::{Context, Control, Order, Report};
+use crate::supervise::resident;
 
 /// Events taken from the kernel in one turn.
 const EVENTS: usize = 512;
@@ -89,9 +90,9 @@ pub fn run_with<A: Application>(config: &Config, context: Context, caller: Calle
             worker.serve();
             i32::from(worker.failed)
         }
-        Err(sentence) => {
-            eprintln!("wheat: {sentence}");
-            sentence.exit as i32
+        Err(error) => {
+            eprintln!("wheat: {error}");
+            error.exit as i32
         }
     }
 }
@@ -104,10 +105,10 @@ impl Application for NoApplication {
     fn wait<T>(&mut self, _: impl FnOnce() -> T) -> T {
         match *self {}
     }
-    fn call(&mut self, _: crate::reply::Request, _: &mut crate::reply::Out) -> Outcome<Self::Response> {
+    fn call(&mut self, _: crate::serve::reply::Request, _: &mut crate::serve::reply::Out) -> Outcome<Self::Response> {
         match *self {}
     }
-    fn resume(&mut self, response: Self::Response, _: &mut crate::reply::Out) -> Outcome<Self::Response> {
+    fn resume(&mut self, response: Self::Response, _: &mut crate::serve::reply::Out) -> Outcome<Self::Response> {
         match response {}
     }
     fn abandon(&mut self, response: Self::Response) {
@@ -121,21 +122,10 @@ impl Application for NoApplication {
     }
 }
 
-pub fn monotonic_ns() -> u64 {
-    clock_ns(libc::CLOCK_MONOTONIC)
-}
-
-fn clock_ns(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is writable; these clocks exist.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 impl<'c, A: Application> Worker<'c, A> {
-    fn new(config: &'c Config, context: Context, caller: Caller<A>) -> Result<Self, Sentence> {
+    fn new(config: &'c Config, context: Context, caller: Caller<A>) -> Result<Self, Error> {
         let Context { index: _, listeners, control, slot } = context;
-        let failed = |what: &str, error: io::Error| Sentence::unavailable(format!("{what}: {error}"));
+        let failed = |what: &str, error: io::Error| Error::unavailable(format!("{what}: {error}"));
         // SAFETY: a system call; the descriptor is new and owned from here on.
         let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         if epoll < 0 {
@@ -152,7 +142,7 @@ impl<'c, A: Application> Worker<'c, A> {
             connections: Slab::new(),
             listeners: listeners.into_iter().map(|socket| Listener { socket, secure }).collect(),
             control,
-            wheel: Wheel::new(clock_ns(libc::CLOCK_MONOTONIC_COARSE)),
+            wheel: Wheel::new(clock::coarse_ns()),
             pause: config.deadlines.idle,
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             accept_again_ns: None,
@@ -204,8 +194,8 @@ impl<'c, A: Application> Worker<'c, A> {
         loop {
             self.core.rest();
             let count = self.wait(&mut events);
-            let now_ns = clock_ns(libc::CLOCK_MONOTONIC_COARSE);
-            self.core.begin_turn(now_ns, clock_ns(libc::CLOCK_REALTIME_COARSE) / 1_000_000_000);
+            let now_ns = clock::coarse_ns();
+            self.core.begin_turn(now_ns, clock::coarse_unix_seconds());
             for event in &events[..count] {
                 let token = event.u64;
                 match token {

@@ -9,8 +9,8 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::config::Config;
-use crate::counters::{Memory, Slot};
-use crate::sentence::Sentence;
+use crate::error::Error;
+use crate::observe::counters::{Memory, Slot};
 
 /// Tells a process that it is a worker, and where what it inherits is.
 pub const VARIABLE: &str = "WHEAT_WORKER";
@@ -192,14 +192,11 @@ fn inherited() -> Option<Handover> {
 }
 
 /// Takes over what the master handed down. Once a process, before any thread is started.
-pub fn inherit(config: &Config) -> Result<Context, Sentence> {
-    let lost = |what: &dyn std::fmt::Display| Sentence::unavailable(format!("the master handed down no {what}"));
+pub fn inherit(config: &Config) -> Result<Context, Error> {
+    let lost = |what: &dyn std::fmt::Display| Error::unavailable(format!("the master handed down no {what}"));
     let handover = inherited()
-        .ok_or_else(|| Sentence::usage("a worker is started by its master: run wheat itself, not this module"))?;
-    if let Some(folder) = &config.chdir {
-        std::env::set_current_dir(folder)
-            .map_err(|error| Sentence::config(format!("--chdir {}: {error}", folder.display())))?;
-    }
+        .ok_or_else(|| Error::usage("a worker is started by its master: run wheat itself, not this module"))?;
+    change_directory(config)?;
     let own = |fd: RawFd| {
         // SAFETY: the numbers come from the master, which opened them for this process; each is taken once.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
@@ -216,6 +213,12 @@ pub fn inherit(config: &Config) -> Result<Context, Sentence> {
     let _ = rustix::thread::set_name(name); // for ps and top
     finish_at_terminate(control.as_raw_fd());
     Ok(Context { index: handover.index, listeners, control: Some(Control::new(control)), slot })
+}
+
+/// `--chdir`
+pub fn change_directory(config: &Config) -> Result<(), Error> {
+    let Some(folder) = &config.chdir else { return Ok(()) };
+    std::env::set_current_dir(folder).map_err(|error| Error::config(format!("--chdir {}: {error}", folder.display())))
 }
 
 /// The socket that the signal handler ends.

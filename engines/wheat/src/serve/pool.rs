@@ -11,11 +11,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::connection::Connection;
 use crate::http::date::DateLine;
 use crate::http::head::{self, HeadLimits};
-use crate::incoming::Collected;
-use crate::reply::{Application, Body, Out, Outcome, Request, Streamed};
+use crate::serve::connection::Connection;
+use crate::serve::incoming::Collected;
+use crate::serve::reply::{Application, Body, Out, Outcome, Request, Streamed};
 
 pub enum Work<R> {
     Call { head: Vec<u8>, body: OwnedBody },

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::config::Deadlines;
 use crate::http::head::Head;
-use crate::incoming::Incoming;
-use crate::outbox::Outbox;
-use crate::reply::{Facts, Peer};
-use crate::timers::{Kind, Timer, Wheel};
-use crate::transport::Transport;
+use crate::serve::incoming::Incoming;
+use crate::serve::outbox::Outbox;
+use crate::serve::reply::{Facts, Peer};
+use crate::serve::timers::{Kind, Timer, Wheel};
+use crate::serve::transport::Transport;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {

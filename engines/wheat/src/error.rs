@@ -16,12 +16,12 @@ pub enum Exit {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sentence {
+pub struct Error {
     pub exit: Exit,
     pub text: String,
 }
 
-impl Sentence {
+impl Error {
     pub fn usage(text: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, text: text.into() }
     }
@@ -35,7 +35,7 @@ impl Sentence {
     }
 }
 
-impl fmt::Display for Sentence {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.text)
     }

@@ -12,8 +12,8 @@ use rustls::{ServerConfig, ServerConnection};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
+use super::socket::{self, After};
 use crate::config::Tls;
-use crate::transport::{self, After};
 
 /// Plaintext that waits for its encryption and ciphertext that waits for its client, in bytes, each.
 const BUFFERED: usize = 64 << 10;
@@ -54,16 +54,16 @@ struct Wire<'a>(&'a OwnedFd);
 
 impl Read for Wire<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        transport::receive(self.0, into)
+        socket::receive(self.0, into)
     }
 }
 
 impl Write for Wire<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        transport::send(self.0, &[IoSlice::new(bytes)], After::Nothing)
+        socket::send(self.0, &[IoSlice::new(bytes)], After::Nothing)
     }
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        transport::send(self.0, slices, After::Nothing)
+        socket::send(self.0, slices, After::Nothing)
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())

@@ -16,7 +16,7 @@ use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::config::{Bind, Config, DEFAULT_BIND};
-use crate::sentence::Sentence;
+use crate::error::Error;
 
 /// All sockets of a server.
 pub struct Listening {
@@ -37,7 +37,7 @@ struct OwnPath {
 
 impl Listening {
     /// Those of a service manager first, then those of the command line; without either the default address.
-    pub fn open(config: &Config) -> Result<Self, Sentence> {
+    pub fn open(config: &Config) -> Result<Self, Error> {
         let mut listening = Self::none();
         let scheme = if config.tls.is_some() { "https" } else { "http" };
         for socket in handed_down() {
@@ -67,17 +67,17 @@ impl Listening {
     }
 
     /// One address for something other than the application.
-    pub fn open_one(bind: &Bind, config: &Config) -> Result<Self, Sentence> {
+    pub fn open_one(bind: &Bind, config: &Config) -> Result<Self, Error> {
         let mut listening = Self::none();
         listening.add(bind, config, "http")?;
         Ok(listening)
     }
 
-    fn add(&mut self, bind: &Bind, config: &Config, scheme: &str) -> Result<(), Sentence> {
+    fn add(&mut self, bind: &Bind, config: &Config, scheme: &str) -> Result<(), Error> {
         match bind {
             Bind::Tcp(address) => self.add_tcp(*address, config, scheme),
             Bind::Name(host, port) => {
-                let unknown = |why: String| Sentence::unavailable(format!("--bind {host}:{port}: {why}"));
+                let unknown = |why: String| Error::unavailable(format!("--bind {host}:{port}: {why}"));
                 let mut found: Vec<SocketAddr> = (host.as_str(), *port)
                     .to_socket_addrs()
                     .map_err(|error| unknown(format!("the name is not known here: {error}")))?
@@ -92,7 +92,7 @@ impl Listening {
         }
     }
 
-    fn add_tcp(&mut self, address: SocketAddr, config: &Config, scheme: &str) -> Result<(), Sentence> {
+    fn add_tcp(&mut self, address: SocketAddr, config: &Config, scheme: &str) -> Result<(), Error> {
         let open = || -> rustix::io::Result<OwnedFd> {
             let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -118,9 +118,9 @@ impl Listening {
         Ok(())
     }
 
-    fn add_unix(&mut self, path: &Path, config: &Config) -> Result<(), Sentence> {
+    fn add_unix(&mut self, path: &Path, config: &Config) -> Result<(), Error> {
         let shown = format!("unix:{}", path.display());
-        make_way(path).map_err(|why| Sentence::unavailable(format!("can't listen on {shown}: {why}")))?;
+        make_way(path).map_err(|why| Error::unavailable(format!("can't listen on {shown}: {why}")))?;
         let open = || -> rustix::io::Result<OwnedFd> {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -157,15 +157,15 @@ impl Drop for Listening {
     }
 }
 
-fn refused(address: &str, error: Errno) -> Sentence {
+fn refused(address: &str, error: Errno) -> Error {
     let advice = match error {
         Errno::ADDRINUSE => "another program listens there: end it, or choose another --bind",
         Errno::ACCESS => "this user may not: ports below 1024 and other people's folders need permission",
         Errno::ADDRNOTAVAIL => "this machine has no such address",
         Errno::NOENT => "its folder does not exist",
-        _ => return Sentence::unavailable(format!("can't listen on {address}: {error}")),
+        _ => return Error::unavailable(format!("can't listen on {address}: {error}")),
     };
-    Sentence::unavailable(format!("can't listen on {address}: {advice}"))
+    Error::unavailable(format!("can't listen on {address}: {advice}"))
 }
 
 /// A socket that a killed server left behind is removed; anything else that is in the way is not.
@@ -198,7 +198,7 @@ fn handed_down() -> Vec<OwnedFd> {
     sockets.collect()
 }
 
-fn adopt(socket: OwnedFd, scheme: &str) -> Result<(OwnedFd, String), Sentence> {
+fn adopt(socket: OwnedFd, scheme: &str) -> Result<(OwnedFd, String), Error> {
     let set_up = || -> rustix::io::Result<Option<String>> {
         fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
         if !sockopt::socket_acceptconn(&socket)? {
@@ -216,8 +216,8 @@ fn adopt(socket: OwnedFd, scheme: &str) -> Result<(OwnedFd, String), Sentence> {
     };
     match set_up() {
         Ok(Some(address)) => Ok((socket, address)),
-        Ok(None) => Err(Sentence::unavailable("a socket from the service manager (LISTEN_FDS) does not listen")),
-        Err(error) => Err(Sentence::unavailable(format!("a socket from the service manager (LISTEN_FDS): {error}"))),
+        Ok(None) => Err(Error::unavailable("a socket from the service manager (LISTEN_FDS) does not listen")),
+        Err(error) => Err(Error::unavailable(format!("a socket from the service manager (LISTEN_FDS): {error}"))),
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    fn listening_on(bind: Bind) -> Result<Listening, Sentence> {
+    fn listening_on(bind: Bind) -> Result<Listening, Error> {
         Listening::open(&Config { binds: vec![bind], socket_mode: Some(0o640), ..Config::default() })
     }
 
@@ -272,8 +272,8 @@ mod tests {
     fn a_taken_port_is_said_and_can_be_shared_when_both_say_so() {
         let first = listening_on(free()).unwrap();
         let address: SocketAddr = first.addresses[0].strip_prefix("http://").unwrap().parse().unwrap();
-        let sentence = listening_on(Bind::Tcp(address)).err().unwrap();
-        assert!(sentence.text.contains("another program listens there"), "{sentence}");
+        let error = listening_on(Bind::Tcp(address)).err().unwrap();
+        assert!(error.text.contains("another program listens there"), "{error}");
         let shared = |address| Config { binds: vec![Bind::Tcp(address)], reuse_port: true, ..Config::default() };
         let first = Listening::open(&shared("127.0.0.1:0".parse().unwrap())).unwrap();
         let address = first.addresses[0].strip_prefix("http://").unwrap().parse().unwrap();
@@ -328,7 +328,7 @@ mod tests {
     fn names_are_looked_up_and_unknown_ones_said() {
         let listening = listening_on(Bind::Name("localhost".into(), 0)).unwrap();
         assert!(!listening.sockets.is_empty());
-        let sentence = listening_on(Bind::Name("name.invalid".into(), 1)).err().unwrap();
-        assert!(sentence.text.contains("name.invalid:1"), "{sentence}");
+        let error = listening_on(Bind::Name("name.invalid".into(), 1)).err().unwrap();
+        assert!(error.text.contains("name.invalid:1"), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::counters::{FAMILIES, Snapshot, State};
+use crate::observe::counters::{FAMILIES, Snapshot, State};
 
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

@@ -15,8 +15,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::config::{self, Config};
-use crate::counters::Slot;
-use crate::sentence::Sentence;
+use crate::error::Error;
+use crate::observe::counters::Slot;
 
 /// A request that was answered, or given up.
 pub struct Entry<'a> {
@@ -74,20 +74,19 @@ struct Waiting {
 
 impl AccessLog {
     /// None: no log is wanted.
-    pub fn open(config: &Config, slot: &'static Slot) -> Result<Option<Self>, Sentence> {
+    pub fn open(config: &Config, slot: &'static Slot) -> Result<Option<Self>, Error> {
         if config.access_log == config::AccessLog::Off {
             return Ok(None);
         }
         let sink = Sink::open(config.access_log_file.as_deref())
-            .map_err(|error| Sentence::config(format!("--access-log-file: {error}")))?;
+            .map_err(|error| Error::config(format!("--access-log-file: {error}")))?;
         let shared = Arc::new(Shared { waiting: Mutex::default(), changed: Condvar::new(), lost: AtomicU64::new(0) });
         let theirs = Arc::clone(&shared);
         let write = move || theirs.write(sink);
         // Signals are for the thread of the loop, which has to wake up for them.
-        let started = crate::signals::while_blocked(|| {
-            std::thread::Builder::new().name("access log".into()).stack_size(64 << 10).spawn(write)
-        });
-        started.map_err(|error| Sentence::unavailable(format!("no thread for the access log: {error}")))?;
+        let started =
+            while_blocked(|| std::thread::Builder::new().name("access log".into()).stack_size(64 << 10).spawn(write));
+        started.map_err(|error| Error::unavailable(format!("no thread for the access log: {error}")))?;
         let (lines, line_count, clock) = (Vec::new(), 0, Clock::default());
         Ok(Some(Self { format: config.access_log, lines, line_count, clock, shared, slot }))
     }
@@ -215,6 +214,20 @@ impl Sink {
             matches!(self, Self::File { file, .. } if file.metadata().is_ok_and(|m| !m.file_type().is_fifo()));
         let piece = if is_file { usize::MAX } else { WHOLE };
         pieces(lines, piece).try_for_each(|piece| write_all(self.descriptor(), piece))
+    }
+}
+
+/// Runs something with all signals blocked, as a thread that is started in it will have them for good.
+fn while_blocked<T>(run: impl FnOnce() -> T) -> T {
+    // SAFETY: both sets are written before they are read; the mask is this thread's own.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let result = run();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        result
     }
 }
 

@@ -4,24 +4,14 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
+use super::socket::{self, After};
 #[cfg(feature = "tls")]
-use crate::tls::Session;
+use crate::serve::tls::Session;
 
 pub enum Transport {
     Plain(OwnedFd),
     #[cfg(feature = "tls")]
     Tls(Box<Session>),
-}
-
-/// What follows a piece that is sent: the kernel waits for it rather than send half a packet.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum After {
-    Nothing,
-    More,
-}
-
-fn result(got: isize) -> io::Result<usize> {
-    usize::try_from(got).map_err(|_| io::Error::last_os_error())
 }
 
 impl Transport {
@@ -42,7 +32,7 @@ impl Transport {
     #[inline]
     pub fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Plain(fd) => receive(fd, into),
+            Self::Plain(fd) => socket::receive(fd, into),
             #[cfg(feature = "tls")]
             Self::Tls(session) => session.receive(into),
         }
@@ -61,7 +51,7 @@ impl Transport {
     #[inline]
     pub fn send(&mut self, slices: &[IoSlice], after: After) -> io::Result<usize> {
         match self {
-            Self::Plain(fd) => send(fd, slices, after),
+            Self::Plain(fd) => socket::send(fd, slices, after),
             #[cfg(feature = "tls")]
             Self::Tls(session) => session.send(slices),
         }
@@ -74,7 +64,7 @@ impl Transport {
                 let mut offset = offset as libc::off_t;
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
                 // SAFETY: both descriptors are open, `offset` is a local variable.
-                result(unsafe { libc::sendfile(fd.as_raw_fd(), file.as_raw_fd(), &raw mut offset, length) })
+                socket::result(unsafe { libc::sendfile(fd.as_raw_fd(), file.as_raw_fd(), &raw mut offset, length) })
             }
             #[cfg(feature = "tls")]
             Self::Tls(session) => session.send_file(file, offset, length),
@@ -126,26 +116,4 @@ impl Transport {
             )
         };
     }
-}
-
-#[inline]
-pub fn receive(fd: &OwnedFd, into: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the buffer is writable for its length.
-    result(unsafe { libc::recv(fd.as_raw_fd(), into.as_mut_ptr().cast(), into.len(), 0) })
-}
-
-#[inline]
-pub fn send(fd: &OwnedFd, slices: &[IoSlice], after: After) -> io::Result<usize> {
-    let more = if after == After::More { libc::MSG_MORE } else { 0 };
-    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | more;
-    if let [one] = slices {
-        // SAFETY: the slice is readable for its length.
-        return result(unsafe { libc::send(fd.as_raw_fd(), one.as_ptr().cast(), one.len(), flags) });
-    }
-    // SAFETY: an all-zero msghdr is valid; IoSlice has the layout of iovec.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = slices.as_ptr().cast_mut().cast();
-    message.msg_iovlen = slices.len() as _;
-    // SAFETY: the slices outlive the call, which only reads them.
-    result(unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, flags) })
 }

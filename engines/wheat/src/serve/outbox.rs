@@ -7,7 +7,8 @@ use std::io::{self, ErrorKind, IoSlice, Write};
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::sync::Arc;
 
-use crate::transport::{After, Transport};
+use crate::serve::socket::After;
+use crate::serve::transport::Transport;
 
 pub enum Piece {
     Owned { bytes: Vec<u8>, from: usize },

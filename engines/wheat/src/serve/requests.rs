@@ -7,20 +7,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(feature = "tls")]
 use std::sync::Arc;
 
+use crate::clock::monotonic_ns;
 use crate::config::{Config, Input};
-use crate::connection::{Connection, Receiving, State, Story};
-use crate::counters::Slot;
+use crate::error::Error;
 use crate::files::{self, Files};
 use crate::http::date::DateLine;
 use crate::http::head::{self, Framing, Head, HeadLimits, Target};
 use crate::http::{Rejection, reject, response};
-use crate::incoming::{Collected, Delimiter, Incoming, MemoryBudget};
-use crate::log::{AccessLog, Entry};
-use crate::outbox::Piece;
-use crate::pool::{OwnedBody, Pool, Work};
-use crate::reply::{self, Application, Body, COPIED, Facts, Flow, Out, Outcome, Request, Streamed};
-use crate::sentence::Sentence;
-use crate::transport::{After, Transport};
+use crate::observe::counters::Slot;
+use crate::observe::log::{AccessLog, Entry};
+use crate::serve::connection::{Connection, Receiving, State, Story};
+use crate::serve::incoming::{Collected, Delimiter, Incoming, MemoryBudget};
+use crate::serve::outbox::Piece;
+use crate::serve::pool::{OwnedBody, Pool, Work};
+use crate::serve::reply::{self, Application, Body, COPIED, Facts, Flow, Out, Outcome, Request, Streamed};
+use crate::serve::socket::After;
+use crate::serve::transport::Transport;
 
 /// Who calls the application.
 pub enum Caller<A: Application> {
@@ -92,14 +94,14 @@ pub struct Core<'c, A: Application> {
 }
 
 impl<'c, A: Application> Core<'c, A> {
-    pub fn new(config: &'c Config, caller: Caller<A>, slot: &'static Slot) -> Result<Self, Sentence> {
+    pub fn new(config: &'c Config, caller: Caller<A>, slot: &'static Slot) -> Result<Self, Error> {
         let files = if config.statics.is_empty() { None } else { Some(Files::new(&config.statics)?) };
         #[cfg(feature = "tls")]
-        let tls = config.tls.as_ref().map(crate::tls::server_config).transpose().map_err(Sentence::config)?;
+        let tls = config.tls.as_ref().map(crate::serve::tls::server_config).transpose().map_err(Error::config)?;
         Ok(Self {
             caller,
             slot,
-            now_ns: crate::worker::monotonic_ns(),
+            now_ns: monotonic_ns(),
             ending: false,
             config,
             files,
@@ -160,7 +162,7 @@ impl<'c, A: Application> Core<'c, A> {
     pub fn transport(&self, socket: OwnedFd, secure: bool) -> Option<Transport> {
         #[cfg(feature = "tls")]
         if secure {
-            let session = crate::tls::Session::new(socket, self.tls.clone()?).ok()?;
+            let session = crate::serve::tls::Session::new(socket, self.tls.clone()?).ok()?;
             return Some(Transport::Tls(Box::new(session)));
         }
         if secure { None } else { Some(Transport::Plain(socket)) }
@@ -264,7 +266,7 @@ impl<'c, A: Application> Core<'c, A> {
         };
         self.slot.requests.add(1);
         if self.log.is_some() {
-            connection.story = Some(Box::new(Story::new(head, crate::worker::monotonic_ns())));
+            connection.story = Some(Box::new(Story::new(head, monotonic_ns())));
         }
         if !head.has_body() {
             return Ok(self.answer(connection, head, head_bytes, Body::None, input.is_empty()));
@@ -622,7 +624,7 @@ impl<'c, A: Application> Core<'c, A> {
                 version: connection.facts.minor,
                 status: connection.facts.status,
                 bytes: connection.facts.body_bytes,
-                duration_ns: story.began_ns.map_or(0, |began_ns| crate::worker::monotonic_ns() - began_ns),
+                duration_ns: story.began_ns.map_or(0, |began_ns| monotonic_ns() - began_ns),
                 referer: story.referer.as_deref(),
                 user_agent: story.user_agent.as_deref(),
             });

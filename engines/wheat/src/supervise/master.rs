@@ -18,14 +18,15 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
 use rustix::thread::CpuSet;
 
+use crate::clock::monotonic_ns;
 use crate::config::{Affinity, Config, allowed_cpus};
-use crate::counters::{Memory, State, monotonic_ns};
-use crate::handover::{self, Handover, Line, Order, Report};
-use crate::listen::Listening;
-use crate::metrics::Metrics;
-use crate::resident::give_back_code;
-use crate::sentence::{Exit, Sentence};
-use crate::signals::Signals;
+use crate::error::{Error, Exit};
+use crate::observe::counters::{Memory, State};
+use crate::supervise::handover::{self, Handover, Line, Order, Report};
+use crate::supervise::listen::Listening;
+use crate::supervise::metrics::Metrics;
+use crate::supervise::resident::give_back_code;
+use crate::supervise::signals::Signals;
 
 /// A worker that ended sooner than this is not replaced at once.
 const SHORT_LIFE: Duration = Duration::from_secs(2);
@@ -38,16 +39,16 @@ const GRACE_OF_GRACE: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// Serves until a signal ends it.
-pub fn run(config: &Config) -> Result<ExitCode, Sentence> {
+pub fn run(config: &Config) -> Result<ExitCode, Error> {
     look_over(config)?;
     let launch = Launch::find(config)?;
     raise_descriptor_limit();
     let signals = Signals::block()
-        .map_err(|error| Sentence::unavailable(format!("can't take signals through a descriptor: {error}")))?;
+        .map_err(|error| Error::unavailable(format!("can't take signals through a descriptor: {error}")))?;
     let listening = Listening::open(config)?;
     let metrics = config.metrics.as_ref().map(|bind| Metrics::open(bind, config)).transpose()?;
     let memory = Memory::create(&config.shown_name(), &listening.addresses.join(" "))
-        .map_err(|error| Sentence::unavailable(format!("no memory for the counters: {error}")))?;
+        .map_err(|error| Error::unavailable(format!("no memory for the counters: {error}")))?;
     let _pid_file = config.pid_file.as_deref().map(PidFile::write).transpose()?;
     let mut master = Master {
         config,
@@ -79,7 +80,7 @@ fn raise_descriptor_limit() {
 }
 
 /// `--check`: everything short of listening, the import of the application included.
-pub fn check(config: &Config) -> Result<ExitCode, Sentence> {
+pub fn check(config: &Config) -> Result<ExitCode, Error> {
     look_over(config)?;
     if let launch @ Launch::Python(_) = Launch::find(config)? {
         let status = launch.command().env(handover::VARIABLE, handover::CHECK).status();
@@ -93,18 +94,18 @@ pub fn check(config: &Config) -> Result<ExitCode, Sentence> {
 }
 
 /// What only the master can say before a worker fails at it.
-fn look_over(config: &Config) -> Result<(), Sentence> {
+fn look_over(config: &Config) -> Result<(), Error> {
     let readable = |option: &str, path: &Path| {
         std::fs::File::open(path)
             .map(drop)
-            .map_err(|error| Sentence::config(format!("{option} {}: {}", path.display(), reason(&error))))
+            .map_err(|error| Error::config(format!("{option} {}: {}", path.display(), reason(&error))))
     };
     for route in &config.statics {
         let option = format!("--static {}={}", route.prefix, route.root.display());
         match route.root.metadata() {
             Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(Sentence::config(format!("{option}: it is no folder"))),
-            Err(error) => return Err(Sentence::config(format!("{option}: {}", reason(&error)))),
+            Ok(_) => return Err(Error::config(format!("{option}: it is no folder"))),
+            Err(error) => return Err(Error::config(format!("{option}: {}", reason(&error)))),
         }
     }
     if let Some(tls) = &config.tls {
@@ -113,7 +114,7 @@ fn look_over(config: &Config) -> Result<(), Sentence> {
     }
     if let Some(folder) = &config.chdir {
         if !folder.is_dir() {
-            return Err(Sentence::config(format!("--chdir {}: it is no folder", folder.display())));
+            return Err(Error::config(format!("--chdir {}: it is no folder", folder.display())));
         }
     }
     Ok(())
@@ -142,7 +143,7 @@ enum Launch {
 }
 
 impl Launch {
-    fn find(config: &Config) -> Result<Self, Sentence> {
+    fn find(config: &Config) -> Result<Self, Error> {
         if config.application.is_none() {
             return Ok(Self::Own);
         }
@@ -154,9 +155,7 @@ impl Launch {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let on_path = std::env::split_paths(&path).map(|folder| folder.join("python3"));
         beside.into_iter().chain(on_path).find(|python| python.is_file()).map(Self::Python).ok_or_else(|| {
-            Sentence::unavailable(
-                "there is no python3 beside this program or on PATH: install it, or say --python FILE",
-            )
+            Error::unavailable("there is no python3 beside this program or on PATH: install it, or say --python FILE")
         })
     }
 
@@ -180,26 +179,26 @@ impl Launch {
         command
     }
 
-    fn cannot_start(&self, error: &io::Error) -> Sentence {
+    fn cannot_start(&self, error: &io::Error) -> Error {
         match self {
             Self::Python(python) => {
-                Sentence::unavailable(format!("{} can't be started: {}", python.display(), reason(error)))
+                Error::unavailable(format!("{} can't be started: {}", python.display(), reason(error)))
             }
-            Self::Own => Sentence::unavailable(format!("no worker can be started: {error}")),
+            Self::Own => Error::unavailable(format!("no worker can be started: {error}")),
         }
     }
 
     /// Why nothing is served.
-    fn no_worker(&self, config: &Config, ending: &Ending) -> Sentence {
+    fn no_worker(&self, config: &Config, ending: &Ending) -> Error {
         match (self, ending, &config.application) {
             (Self::Python(_), Ending::Code(code), Some(application)) if *code == Exit::Config as i32 => {
-                Sentence::config(format!("{application} can't be loaded, as said above"))
+                Error::config(format!("{application} can't be loaded, as said above"))
             }
-            (Self::Python(python), Ending::Code(1), _) => Sentence::config(format!(
+            (Self::Python(python), Ending::Code(1), _) => Error::config(format!(
                 "{} can't run a worker, as said above: is wheat installed there?",
                 python.display()
             )),
-            _ => Sentence::config(format!("the worker {ending} before it was ready")),
+            _ => Error::config(format!("the worker {ending} before it was ready")),
         }
     }
 }
@@ -277,7 +276,7 @@ struct Master<'a> {
 }
 
 impl Master<'_> {
-    fn serve(&mut self) -> Result<ExitCode, Sentence> {
+    fn serve(&mut self) -> Result<ExitCode, Error> {
         loop {
             self.reconcile()?;
             if self.stopping.is_some() && self.workers.is_empty() {
@@ -298,7 +297,7 @@ impl Master<'_> {
     }
 
     /// Starts what is missing, retires what is too much.
-    fn reconcile(&mut self) -> Result<(), Sentence> {
+    fn reconcile(&mut self) -> Result<(), Error> {
         if self.stopping.is_some() {
             return Ok(());
         }
@@ -357,7 +356,7 @@ impl Master<'_> {
         }
     }
 
-    fn start(&mut self) -> Result<(), Sentence> {
+    fn start(&mut self) -> Result<(), Error> {
         let Some(listening) = &self.listening else { return Ok(()) };
         let index = (0..)
             .find(|index| !self.workers.iter().any(|w| w.index == *index && w.is_at_work(self.generation)))
@@ -384,11 +383,11 @@ impl Master<'_> {
             }
             Err(error) => {
                 self.memory.give_back(slot);
-                let sentence = self.launch.cannot_start(&error);
+                let error = self.launch.cannot_start(&error);
                 if self.proven == 0 {
-                    return Err(sentence);
+                    return Err(error);
                 }
-                say(&sentence.text);
+                say(&error.text);
                 self.give_up_reload();
                 self.pause();
                 Ok(())
@@ -501,7 +500,7 @@ impl Master<'_> {
     }
 
     /// Takes note of workers that ended.
-    fn bury(&mut self) -> Result<(), Sentence> {
+    fn bury(&mut self) -> Result<(), Error> {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             // As process 1 of a container the master also gets the orphans of others.
             let Some(at) = self.workers.iter().position(|worker| worker.pid == pid) else { continue };
@@ -515,7 +514,7 @@ impl Master<'_> {
     }
 
     /// A worker ended that should not have.
-    fn mourn(&mut self, worker: &Worker, ending: &Ending) -> Result<(), Sentence> {
+    fn mourn(&mut self, worker: &Worker, ending: &Ending) -> Result<(), Error> {
         self.memory.note_died();
         let short = worker.born.elapsed() < SHORT_LIFE;
         if worker.state == State::Starting {
@@ -634,7 +633,7 @@ impl Launch {
                 // Ctrl-C and a hang-up go to the whole group; it is the master that tells the workers what to do then.
                 libc::signal(libc::SIGINT, libc::SIG_IGN);
                 libc::signal(libc::SIGHUP, libc::SIG_IGN);
-                crate::signals::unblock_all()?;
+                crate::supervise::signals::unblock_all()?;
                 // A worker never outlives its master, however that ends: nobody could stop or replace it.
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
                 if rustix::process::getppid() != Some(master) {
@@ -675,10 +674,10 @@ struct PidFile {
 }
 
 impl PidFile {
-    fn write(path: &Path) -> Result<Self, Sentence> {
+    fn write(path: &Path) -> Result<Self, Error> {
         let text = format!("{}\n", std::process::id());
         std::fs::write(path, &text)
-            .map_err(|error| Sentence::unavailable(format!("--pid-file {}: {}", path.display(), reason(&error))))?;
+            .map_err(|error| Error::unavailable(format!("--pid-file {}: {}", path.display(), reason(&error))))?;
         Ok(Self { path: path.to_owned(), text })
     }
 }

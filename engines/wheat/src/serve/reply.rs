@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use crate::http::chunked::Event;
 use crate::http::date;
 use crate::http::head::Head;
-use crate::incoming::{Collected, Delimiter};
-use crate::outbox::{Kept, KeptFile, Outbox, Piece};
-use crate::transport::{After, Transport};
+use crate::serve::incoming::{Collected, Delimiter};
+use crate::serve::outbox::{Kept, KeptFile, Outbox, Piece};
+use crate::serve::socket::After;
+use crate::serve::transport::Transport;
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 
 use crate::config::{Bind, Config};
-use crate::counters::Memory;
-use crate::listen::{Listening, accept};
-use crate::openmetrics;
-use crate::sentence::Sentence;
+use crate::error::Error;
+use crate::observe::counters::Memory;
+use crate::observe::openmetrics;
+use crate::supervise::listen::{Listening, accept};
 
 /// A scraper comes once in a few seconds, and waits in the backlog when others have been faster.
 const MOST_CLIENTS: usize = 16;
@@ -42,9 +42,9 @@ enum Goes {
 }
 
 impl Metrics {
-    pub fn open(bind: &Bind, config: &Config) -> Result<Self, Sentence> {
+    pub fn open(bind: &Bind, config: &Config) -> Result<Self, Error> {
         let listening = Listening::open_one(bind, config)
-            .map_err(|sentence| Sentence { text: format!("--metrics: {}", sentence.text), ..sentence })?;
+            .map_err(|error| Error { text: format!("--metrics: {}", error.text), ..error })?;
         Ok(Self { listening, clients: Vec::new() })
     }
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A worker: an event loop over connections, which reads requests, has them answered and sends the answers.
+
+pub mod connection;
+pub mod incoming;
+pub mod outbox;
+pub mod pool;
+pub mod reply;
+pub mod requests;
+pub mod socket;
+pub mod timers;
+#[cfg(feature = "tls")]
+pub mod tls;
+pub mod transport;
+pub mod worker;
