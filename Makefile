@@ -17,7 +17,7 @@ $(VENV)/.built: pyproject.toml $(NATIVE)
 	@command -v cc >/dev/null || { echo "make: no C compiler found: install gcc or clang (Debian: apt-get install gcc)"; exit 69; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: \
 	install Python 3.11 or later with venv (Debian: apt-get install python3-venv)"; exit 69; }
-	$(BIN)/pip install --quiet --upgrade "pip>=23" scikit-build-core ninja cmake
+	$(BIN)/pip install --quiet --upgrade "pip>=23" scikit-build-core ninja cmake nlohmann-json
 	$(BIN)/pip install --quiet --no-build-isolation --editable .
 	@$(BIN)/pip install --quiet --no-build-isolation --editable '.[mechanisms]' || echo "make: greenlet or uvloop cannot \
 	be installed for this Python; their probes are skipped"

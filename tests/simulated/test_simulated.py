@@ -3,6 +3,7 @@
 
 import json
 import subprocess
+import sysconfig
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_the_engine_is_built_alone_and_passes_its_own_tests(tmp_path):
     cmake = processes.tool("cmake")
     engine = schedulers.STUDY.parents[1]
     for command in (
-        [cmake, "-S", engine, "-B", tmp_path],
+        [cmake, "-S", engine, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}"],
         [cmake, "--build", tmp_path, "--parallel", "2"],
         ["ctest", "--test-dir", tmp_path, "--output-on-failure"],
     ):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <istream>
+#include <optional>
 #include <stdexcept>
 
 #include "schedsim/json.hpp"
@@ -13,16 +14,10 @@ namespace
 
 constexpr std::int64_t most_tasks = 1 << 16;
 
-const json::Value *field(const json::Object &object, std::string_view name)
-{
-    const auto found = std::find_if(object.begin(), object.end(), [&](const auto &one) { return one.first == name; });
-    return found == object.end() ? nullptr : &found->second;
-}
-
 std::int64_t whole(const json::Value *value, std::int64_t smallest, std::int64_t largest, const std::string &what)
 {
-    const std::int64_t *number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-    if (number == nullptr || *number < smallest || *number > largest)
+    const std::optional<std::int64_t> number = json::whole(value);
+    if (!number || *number < smallest || *number > largest)
         throw std::invalid_argument(what + " must be a whole number from " + std::to_string(smallest) + " to " +
                                     std::to_string(largest));
     return *number;
@@ -30,24 +25,22 @@ std::int64_t whole(const json::Value *value, std::int64_t smallest, std::int64_t
 
 Trace::Recording read_header(const json::Value &line)
 {
-    const auto *fields = std::get_if<json::Object>(&line);
-    if (fields == nullptr || field(*fields, "schedsim_trace") == nullptr)
+    if (!line.is_object() || !line.contains("schedsim_trace"))
         throw std::invalid_argument("the first line is no object with \"schedsim_trace\"");
-    whole(field(*fields, "schedsim_trace"), 1, 1, "schedsim_trace");
+    whole(json::find(line, "schedsim_trace"), 1, 1, "schedsim_trace");
     Trace::Recording recording;
-    recording.cpus = static_cast<CpuId>(whole(field(*fields, "cpus"), 1, 1024, "cpus"));
-    recording.tasks = static_cast<std::uint32_t>(whole(field(*fields, "tasks"), 0, most_tasks, "tasks"));
+    recording.cpus = static_cast<CpuId>(whole(json::find(line, "cpus"), 1, 1024, "cpus"));
+    recording.tasks = static_cast<std::uint32_t>(whole(json::find(line, "tasks"), 0, most_tasks, "tasks"));
     return recording;
 }
 
 Trace::Interval read_interval(const json::Value &line)
 {
-    const auto *numbers = std::get_if<json::Array>(&line);
-    if (numbers == nullptr || numbers->size() != 4)
+    if (!line.is_array() || line.size() != 4)
         throw std::invalid_argument("an interval is [length_ns, runnable, switches, forks]");
-    return {whole(&(*numbers)[0], 1, hour, "the length"),
-            static_cast<std::uint32_t>(whole(&(*numbers)[1], 0, most_tasks, "the number of runnable tasks")),
-            static_cast<std::uint32_t>(whole(&(*numbers)[2], 0, 1'000'000'000, "the number of switches"))};
+    return {whole(&line[0], 1, hour, "the length"),
+            static_cast<std::uint32_t>(whole(&line[1], 0, most_tasks, "the number of runnable tasks")),
+            static_cast<std::uint32_t>(whole(&line[2], 0, 1'000'000'000, "the number of switches"))};
 }
 
 } // namespace

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -16,37 +18,30 @@ namespace
 {
 
 using namespace schedsim;
-using json::Array;
-using json::Object;
 using json::Value;
 
-// The fields of an object, taken one after the other; what nobody took is a mistake of the one who asks.
+// The fields of an object, taken one after the other; a field that nothing took is a mistake in the request.
 class Fields
 {
   public:
     explicit Fields(const Value &value, std::string where = "")
-        : object_(std::get_if<Object>(&value)), where_(std::move(where))
+        : object_(value), where_(std::move(where))
     {
-        if (object_ == nullptr)
+        if (!object_.is_object())
             throw std::invalid_argument((where_.empty() ? "a request" : where_) + " must be an object");
-        taken_.resize(object_->size());
     }
 
     const Value *find(const char *name)
     {
-        for (std::size_t i = 0; i < object_->size(); i++)
-            if ((*object_)[i].first == name) {
-                taken_[i] = true;
-                return &(*object_)[i].second;
-            }
-        return nullptr;
+        taken_.insert(name);
+        return json::find(object_, name);
     }
 
     std::int64_t whole(const char *name, std::int64_t fallback, std::int64_t smallest, std::int64_t largest)
     {
         const Value *value = find(name);
-        const std::int64_t *number = value == nullptr ? &fallback : std::get_if<std::int64_t>(value);
-        if (number == nullptr || *number < smallest || *number > largest)
+        const std::optional<std::int64_t> number = value == nullptr ? fallback : json::whole(value);
+        if (!number || *number < smallest || *number > largest)
             throw std::invalid_argument(path(name) + " must be a whole number from " + std::to_string(smallest) +
                                         " to " + std::to_string(largest));
         return *number;
@@ -55,15 +50,9 @@ class Fields
     double real(const char *name, double fallback, double smallest, double largest)
     {
         const Value *value = find(name);
-        double number = fallback;
-        if (value != nullptr) {
-            if (const auto *integer = std::get_if<std::int64_t>(value))
-                number = static_cast<double>(*integer);
-            else if (const auto *fraction = std::get_if<double>(value))
-                number = *fraction;
-            else
-                throw std::invalid_argument(path(name) + " must be a number");
-        }
+        if (value != nullptr && !value->is_number())
+            throw std::invalid_argument(path(name) + " must be a number");
+        const double number = value == nullptr ? fallback : value->get<double>();
         if (!(number >= smallest && number <= largest))
             throw std::invalid_argument(path(name) + " must be from " + std::to_string(smallest) + " to " +
                                         std::to_string(largest));
@@ -73,19 +62,17 @@ class Fields
     bool yes(const char *name, bool fallback)
     {
         const Value *value = find(name);
-        const bool *answer = value == nullptr ? &fallback : std::get_if<bool>(value);
-        if (answer == nullptr)
+        if (value != nullptr && !value->is_boolean())
             throw std::invalid_argument(path(name) + " must be true or false");
-        return *answer;
+        return value == nullptr ? fallback : value->get<bool>();
     }
 
     std::string text(const char *name)
     {
         const Value *value = find(name);
-        const std::string *text = value == nullptr ? nullptr : std::get_if<std::string>(value);
-        if (text == nullptr)
+        if (value == nullptr || !value->is_string())
             throw std::invalid_argument(path(name) + " is missing, or is no text");
-        return *text;
+        return value->get<std::string>();
     }
 
     const PolicyKind &policy()
@@ -115,9 +102,9 @@ class Fields
 
     void none_left() const
     {
-        for (std::size_t i = 0; i < taken_.size(); i++)
-            if (!taken_[i])
-                throw std::invalid_argument("nobody knows the field \"" + path((*object_)[i].first) + "\"");
+        for (const auto &[name, value] : object_.items())
+            if (!taken_.contains(name))
+                throw std::invalid_argument("there is no field \"" + path(name) + "\"");
     }
 
   private:
@@ -126,12 +113,12 @@ class Fields
         return where_.empty() ? name : where_ + "." + name;
     }
 
-    const Object *object_;
+    const Value &object_;
     std::string where_;
-    std::vector<bool> taken_;
+    std::set<std::string> taken_;
 };
 
-Object as_object(const Costs &costs)
+Value as_object(const Costs &costs)
 {
     return {{"entry_ns", costs.entry},
             {"search_ns", costs.search},
@@ -147,11 +134,11 @@ template <typename Number> std::size_t last_filled(const std::array<Number, long
     return last;
 }
 
-template <typename Number> Array up_to_last(const std::array<Number, longest_counted + 1> &histogram)
+template <typename Number> Value up_to_last(const std::array<Number, longest_counted + 1> &histogram)
 {
-    Array values;
+    Value values = Value::array();
     for (std::size_t length = 0; length <= last_filled(histogram); length++)
-        values.emplace_back(static_cast<std::int64_t>(histogram[length]));
+        values.push_back(histogram[length]);
     return values;
 }
 
@@ -169,7 +156,7 @@ double share_from(const Statistics &seen, std::size_t length)
     return ratio(static_cast<double>(count), static_cast<double>(seen.switches));
 }
 
-Object as_object(const Statistics &seen, CpuId cpus)
+Value as_object(const Statistics &seen, CpuId cpus)
 {
     double lengths = 0;
     for (std::size_t length = 0; length <= longest_counted; length++)
@@ -196,7 +183,7 @@ Object as_object(const Statistics &seen, CpuId cpus)
         {"mean_length", ratio(lengths, switches)},
         {"share_over_10", share_from(seen, 11)},
         {"share_20_or_more", share_from(seen, 20)},
-        {"longest", static_cast<std::int64_t>(last_filled(seen.switches_at_length))},
+        {"longest", last_filled(seen.switches_at_length)},
         {"switches_at_length", up_to_last(seen.switches_at_length)},
         {"time_at_length_ns", up_to_last(seen.time_at_length)},
     };
@@ -210,11 +197,11 @@ PolicySettings settings_of(Fields &fields)
 Value list_policies(Fields &fields)
 {
     fields.none_left();
-    Array all;
+    Value all = Value::array();
     for (const PolicyKind *kind : policies())
         all.push_back(
-            Object{{"name", kind->name}, {"title", kind->title}, {"source", kind->source}, {"tick_ns", kind->tick}});
-    return Object{{"policies", all}};
+            {{"name", kind->name}, {"title", kind->title}, {"source", kind->source}, {"tick_ns", kind->tick}});
+    return {{"policies", all}};
 }
 
 Value simulate_yield(Fields &fields)
@@ -227,7 +214,7 @@ Value simulate_yield(Fields &fields)
     const Costs costs = fields.costs();
     fields.none_left();
     const YieldCost seen = yield_cost(policy, contexts, others, yields, costs, cpus);
-    return Object{{"policy", policy.name},
+    return {{"policy", policy.name},
                   {"contexts", contexts},
                   {"yield_ns", seen.ns},
                   {"switched_fraction", seen.switching},
@@ -264,9 +251,8 @@ Value simulate_web_site(Fields &fields)
     WebSite load(site);
     Simulation simulation(policy, settings, costs);
     simulation.run(load, length);
-    Object answer = {{"policy", policy.name}, {"tasks", simulation.tasks()}, {"requests", load.requests()}};
-    for (auto &field : as_object(simulation.statistics(), settings.cpus))
-        answer.push_back(std::move(field));
+    Value answer = {{"policy", policy.name}, {"tasks", simulation.tasks()}, {"requests", load.requests()}};
+    answer.update(as_object(simulation.statistics(), settings.cpus));
     return answer;
 }
 
@@ -286,12 +272,11 @@ Value replay(Fields &fields)
     Trace load(recording);
     Simulation simulation(policy, settings, costs);
     simulation.run(load, never);
-    Object answer = {{"policy", policy.name},
+    Value answer = {{"policy", policy.name},
                      {"cpus", settings.cpus},
                      {"recorded_ns", recording.length()},
                      {"recorded_switches", recording.switches()}};
-    for (auto &field : as_object(simulation.statistics(), settings.cpus))
-        answer.push_back(std::move(field));
+    answer.update(as_object(simulation.statistics(), settings.cpus));
     return answer;
 }
 
@@ -299,13 +284,12 @@ Value calibrate_costs(Fields &fields)
 {
     const auto others = static_cast<std::uint32_t>(fields.whole("others", 0, 0, 65536));
     const Value *listed = fields.find("points");
-    const Array *array = listed == nullptr ? nullptr : std::get_if<Array>(listed);
-    if (array == nullptr || array->empty())
+    if (listed == nullptr || !listed->is_array() || listed->empty())
         throw std::invalid_argument("points must be a list of {\"policy\", \"contexts\", \"ns\", \"fitted\"}");
     fields.none_left();
     std::vector<Point> points;
-    for (std::size_t i = 0; i < array->size(); i++) {
-        Fields point((*array)[i], "points[" + std::to_string(i) + "]");
+    for (std::size_t i = 0; i < listed->size(); i++) {
+        Fields point((*listed)[i], "points[" + std::to_string(i) + "]");
         const PolicyKind &policy = point.policy();
         const auto contexts = static_cast<std::uint32_t>(point.whole("contexts", 0, 1, 4096));
         points.push_back({&policy, contexts, point.real("ns", 0, 1, 1e9), point.yes("fitted", true)});
@@ -314,14 +298,14 @@ Value calibrate_costs(Fields &fields)
     if (std::none_of(points.begin(), points.end(), [](const Point &point) { return point.fitted; }))
         throw std::invalid_argument("no point is fitted: there is nothing to take the costs from");
     const Calibration result = calibrate(std::move(points), others);
-    Array answers;
+    Value answers = Value::array();
     for (const Point &point : result.points)
-        answers.push_back(Object{{"policy", point.policy->name},
+        answers.push_back({{"policy", point.policy->name},
                                  {"contexts", point.contexts},
                                  {"ns", point.measured_ns},
                                  {"simulated_ns", point.simulated_ns},
                                  {"fitted", point.fitted}});
-    return Object{{"costs", as_object(result.costs)},
+    return {{"costs", as_object(result.costs)},
                   {"others", others},
                   {"worst_fitted", result.worst_fitted},
                   {"worst_predicted", result.worst_predicted},
@@ -358,10 +342,10 @@ bool answer_all(std::istream &input)
         try {
             said = answer(line);
         } catch (const std::invalid_argument &error) {
-            said = Object{{"error", error.what()}, {"line", number}};
+            said = {{"error", error.what()}, {"line", number}};
             all = false;
         }
-        std::cout << json::write(said) << std::endl;
+        std::cout << said.dump(-1, ' ', false, Value::error_handler_t::replace) << std::endl;
     }
     return all;
 }

@@ -21,20 +21,6 @@ YieldCost without_costs(const char *policy, std::uint32_t contexts)
     return yield_cost(*find_policy(policy), contexts, 0, std::uint64_t{400} * contexts, {});
 }
 
-const json::Value *field(const json::Value &object, const char *name)
-{
-    for (const auto &[key, value] : std::get<json::Object>(object))
-        if (key == name)
-            return &value;
-    return nullptr;
-}
-
-double number(const json::Value *value)
-{
-    const auto *whole = std::get_if<std::int64_t>(value);
-    return whole ? static_cast<double>(*whole) : std::get<double>(*value);
-}
-
 // The request to calibrate in a line of the study.
 Calibration of_study(int line)
 {
@@ -44,11 +30,11 @@ Calibration of_study(int line)
         std::getline(file, text);
     const json::Value request = json::parse(text);
     std::vector<Point> points;
-    for (const json::Value &point : std::get<json::Array>(*field(request, "points")))
-        points.push_back({find_policy(std::get<std::string>(*field(point, "policy")).c_str()),
-                          static_cast<std::uint32_t>(number(field(point, "contexts"))), number(field(point, "ns")),
-                          std::get<bool>(*field(point, "fitted"))});
-    return calibrate(points, static_cast<std::uint32_t>(number(field(request, "others"))));
+    for (const json::Value &point : request["points"])
+        points.push_back({find_policy(point["policy"].get<std::string>().c_str()),
+                          point["contexts"], point["ns"],
+                          point["fitted"]});
+    return calibrate(points, request["others"]);
 }
 
 } // namespace

@@ -76,7 +76,9 @@ def test_a_large_file_comes_whole_and_in_parts(folder: Path) -> None:
     whole = ask(folder, b"/s/large.bin")
     assert (whole.status, whole.content == LARGE) == (200, True)
     head = ask(folder, b"/s/large.bin", method=b"HEAD")
-    assert {**head.fields, "date": ""} == {**whole.fields, "date": ""}
+    # A validator is weak in the second after the file was written, and strong from then on.
+    plain = [answer.fields | {"date": "", "etag": answer.fields["etag"].removeprefix("W/")} for answer in (head, whole)]
+    assert plain[0] == plain[1]
     part = ask(folder, b"/s/large.bin", b"Range: bytes=1000000-7999999")
     assert (part.status, part.content == LARGE[1_000_000:8_000_000]) == (206, True)
     several = ask(folder, b"/s/large.bin", b"Range: bytes=0-2999999,5000000-5000003,-2000000")
