@@ -18,12 +18,13 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from steelyard.cli._comparing import measure_pairs
-from steelyard.cli._session import Lab, Settings
 from steelyard.judge.comparisons import compare_cases
 from steelyard.judge.proving import binomial_bound
+from steelyard.lab.compare import measure_pairs
+from steelyard.lab.session import Lab
 from steelyard.measure import plan
 from steelyard.records import Case, Variant
+from steelyard.settings import Settings
 
 #: A run of one of these takes as long as a block of all others.
 _LARGEST_CONTEXTS = 64

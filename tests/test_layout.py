@@ -9,6 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "steelyard"
 WINGS = ("measure", "keep", "judge", "show")
+#: What stands above the wings, each above the one before it.
+ABOVE = ("lab", "cli")
 
 
 def modules(*folders: str) -> list[Path]:
@@ -42,21 +44,59 @@ PURE = [*modules("judge"), PACKAGE / "measure" / "plan.py", PACKAGE / "measure" 
 @pytest.mark.parametrize("wing", ["measure", "keep", "judge"])
 def test_wings_stand_side_by_side(wing):
     for path in modules(wing):
-        for other in {"measure", "keep", "judge", "show", "cli"} - {wing}:
+        for other in {*WINGS, *ABOVE} - {wing}:
             assert not reaches(imports(path), f"steelyard.{other}"), f"{name_of(path)} imports {other}"
 
 
 def test_show_renders_findings_and_nothing_else():
     for path in modules("show"):
         imported = imports(path)
-        for other in ("measure", "keep", "cli", "judge.stats", "judge.samples"):
+        for other in ("measure", "keep", *ABOVE, "judge.stats", "judge.samples"):
             assert not reaches(imported, f"steelyard.{other}"), f"{name_of(path)} imports {other}"
 
 
-def test_records_errors_and_units_stand_below_the_wings():
-    for name in ("records", "errors", "units"):
-        for wing in (*WINGS, "cli"):
-            assert not reaches(imports(PACKAGE / f"{name}.py"), f"steelyard.{wing}")
+def test_the_lab_does_not_know_the_command_line():
+    for path in modules("lab"):
+        for other in ("steelyard.cli", "steelyard.__main__", "cyclopts"):
+            assert not reaches(imports(path), other), f"{name_of(path)} imports {other}"
+
+
+def test_records_errors_units_and_settings_stand_below_the_wings():
+    for path in (*PACKAGE.glob("records*"), *(PACKAGE / f"{name}.py" for name in ("errors", "units", "settings"))):
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            for room in (*WINGS, *ABOVE):
+                assert not reaches(imports(file), f"steelyard.{room}"), f"{name_of(file)} imports {room}"
+
+
+def room_of(module: str) -> str:
+    """The room of a module of the package: its first two names, such as steelyard.measure."""
+    return ".".join(module.split(".")[:2])
+
+
+def private_names(path: Path, room: str) -> set[str]:
+    """What a file of ``room`` imports of other rooms that is private there, by its own name or by a module's."""
+    return {
+        name
+        for name in reaches(imports(path), "steelyard")
+        if room_of(name) != room and any(part.startswith("_") and not part.startswith("__") for part in name.split("."))
+    }
+
+
+def test_no_room_uses_what_is_private_in_another():
+    inside = {path: room_of(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)) for path in modules(".")}
+    outside = dict.fromkeys([*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "docs").rglob("*.py")], "")
+    found = {name_of(path): private_names(path, room) for path, room in (inside | outside).items()}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["from steelyard.cli._output import console", "import steelyard.cli._output", "from steelyard.keep import _x"],
+)
+def test_a_private_import_would_be_found(text, tmp_path):
+    path = tmp_path / "a.py"
+    path.write_text(text)
+    assert private_names(path, "steelyard.lab")
 
 
 @pytest.mark.parametrize("path", PURE, ids=name_of)

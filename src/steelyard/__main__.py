@@ -3,19 +3,29 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
 from cyclopts import CycloptsError
 from rich.console import Console
 
 from steelyard.cli import build_app
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.errors import Interrupted, SteelyardError, UsageError
 
-_INTERRUPTED = 130
+
+def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    raise Interrupted(number)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns its exit code."""
+    """Run one command; returns its exit code. Without arguments it is the program, with those of the command line."""
+    if arguments is None:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            # Whoever started us may have asked not to be disturbed, as nohup does.
+            if signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, _interrupt)
     errors = Console(stderr=True, soft_wrap=True)
     given = sys.argv[1:] if arguments is None else arguments
     app = build_app(given[:2])
@@ -30,9 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
     except SteelyardError as error:
         errors.print(f"steelyard: {error}", style="red", markup=False, highlight=False)
         return error.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         errors.print("steelyard: interrupted", style="red", markup=False, highlight=False)
-        return _INTERRUPTED
+        return 128 + (error.signal if isinstance(error, Interrupted) else signal.SIGINT)
     except BrokenPipeError:
         # The reader of our output has seen enough (`steelyard list | head`); closing quietly is what it expects.
         sys.stderr.close()

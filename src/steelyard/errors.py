@@ -84,3 +84,11 @@ class IncompleteError(SteelyardError):
     """Some sessions of a fleet are missing; those that came are kept, and `fleet resume` does the others."""
 
     exit_code = 79
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked the program to end. It passes where an interruption by Ctrl-C passes, and says which signal."""
+
+    def __init__(self, signal: int) -> None:
+        super().__init__(signal)
+        self.signal = signal

@@ -13,6 +13,8 @@ from typing import Literal
 
 import msgspec
 
+from steelyard.settings import Settings
+
 SCHEMA = 1
 PROTOCOL = 1
 
@@ -579,22 +581,16 @@ class Observation(Record, frozen=True, kw_only=True):
 
 
 class FleetPlan(Record, frozen=True, kw_only=True, tag="fleet plan", tag_field="type"):
-    """What every machine of a fleet measures: names of cases, and the settings that `steelyard run` has.
+    """What every machine of a fleet measures: names of cases, and the options of measuring.
 
-    ``id`` is drawn when the plan is made; ``steelyard`` is the version that all machines must have. Times are as on the
-    command line: ``10ms``.
+    ``id`` is drawn when the plan is made; ``steelyard`` is the version that all machines must have. The seed of the
+    settings is that of the plan, from which each session takes its own.
     """
 
     id: str
     steelyard: str
     cases: tuple[str, ...]
-    seed: int
-    blocks: int | None = None
-    budget: str | None = None
-    quick: bool = False
-    target: str | None = None
-    values: int | None = None
-    deadline: str = "60s"
+    settings: Settings
 
 
 class FleetOrder(Record, frozen=True, kw_only=True):

@@ -124,8 +124,8 @@ def test_a_history_is_read_on_a_terminal(folder, capsys):
 
 
 def test_a_history_of_many_files_is_read_in_several_processes(folder, capsys, monkeypatch):
-    from steelyard.cli import _many
+    from steelyard.lab import many
 
     expected = done(capsys, "history", CASE, folder, "--json")
-    monkeypatch.setattr(_many, "_WORTH_PROCESSES", 1)
+    monkeypatch.setattr(many, "WORTH_PROCESSES", 1)
     assert done(capsys, "history", CASE, folder, "--json") == expected

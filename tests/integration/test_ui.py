@@ -11,8 +11,8 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from steelyard.cli.ui import make_server
 from steelyard.keep.session import read
+from steelyard.lab.browser import make_server
 from tests.many import WHOLE, a_history, lines_of, write
 
 CASE = "example/swept[n=10,kind=thread]@same"

@@ -11,7 +11,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Sequence
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 import steelyard
 
@@ -26,7 +26,8 @@ def build_app(wanted: Sequence[str] = ()) -> App:
         name="steelyard",
         help=steelyard.__doc__,
         version=steelyard.__version__,
-        default_parameter=None,
+        # An option that is left away is off: no option has a second one, such as --no-json, that says so.
+        default_parameter=Parameter(negative=()),
     )
     _add(app, __name__, __path__, wanted)
     return app

@@ -5,10 +5,20 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager
+from typing import Annotated
 
 import msgspec
+from cyclopts import Parameter
 from rich.console import Console
 
+from steelyard.measure.conduct import Progress
+from steelyard.settings import Settings
+from steelyard.show.plain import plain
+from steelyard.show.progress import progress
+
+#: The options of measuring, as those of a command.
+Measuring = Annotated[Settings, Parameter(name="*")]
 #: Wide enough for every table where the output is no terminal.
 _FILE_WIDTH = 170
 
@@ -23,3 +33,23 @@ def print_json(data: object) -> None:
     """Print data for programs, indented."""
     text = msgspec.json.format(msgspec.json.encode(data), indent=2)
     sys.stdout.write(text.decode() + "\n")
+
+
+class Terminal:
+    """The messages of the lab, on standard error."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True, highlight=False)
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence."""
+        self.console.print(sentence, markup=False, soft_wrap=True)
+
+    def progress(self, title: str) -> AbstractContextManager[Progress]:
+        """Show a bar on a terminal, a line now and then in a log."""
+        return progress(self.console, title)
+
+
+def complain(sentence: str) -> None:
+    """Say on standard error what can't be used; the command goes on without it."""
+    sys.stderr.write(f"steelyard: left out: {plain(sentence)}\n")

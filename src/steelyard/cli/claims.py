@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
-from cyclopts import Parameter
 
 from steelyard.cli import _output as output
 from steelyard.errors import UsageError
@@ -22,10 +20,10 @@ def command(
     session: Path | None = None,
     *,
     source: str | None = None,
-    advice: Annotated[bool, Parameter(negative="")] = False,
-    short: Annotated[bool, Parameter(negative="")] = False,
+    advice: bool = False,
+    short: bool = False,
     markdown: Path | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: bool = False,
 ) -> None:
     """Say which published statements hold on this machine, which fail, and where they were wrong.
 

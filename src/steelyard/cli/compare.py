@@ -9,11 +9,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.cli._comparing import compare_files, labels, measure_pairs, parse_margin, varied_folders, vary
-from steelyard.cli._session import Lab, Settings
-from steelyard.errors import SelectionError, UsageError
-from steelyard.judge import comparisons
-from steelyard.keep import session as sessions
+from steelyard.cli._output import Measuring
+from steelyard.errors import UsageError
+from steelyard.lab.compare import compare_cases_of, compare_files, labels, measure_pairs, varied_folders, vary
+from steelyard.lab.session import Lab
+from steelyard.settings import Settings, parse_margin
 from steelyard.show import comparison
 
 
@@ -22,15 +22,9 @@ def command(
     vary_: Annotated[str | None, Parameter(name="--vary")] = None,
     session: Path | None = None,
     margin: str = "2%",
-    blocks: int | None = None,
-    budget: str | None = None,
-    quick: Annotated[bool, Parameter(negative="")] = False,
-    seed: int | None = None,
-    target: str | None = None,
-    values: int | None = None,
-    deadline: str = "60s",
+    settings: Measuring = Settings(),
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: bool = False,
 ) -> None:
     """Compare two cases of a session, two sessions, two files of other tools, or two variants measured now.
 
@@ -49,20 +43,6 @@ def command(
         Session that the two cases are of; the newest one when left out.
     margin
         Differences smaller than this do not matter: ``2%``. With ``0%`` nothing is equivalent.
-    blocks
-        Most blocks of a comparison that is measured now; it ends early when all is decided. Default 20.
-    budget
-        Measure for about this long instead, without ending early.
-    quick
-        Shorter runs.
-    seed
-        Seed of the order of runs.
-    target
-        Length of one value. Default 10ms.
-    values
-        Values a run: more where starting takes long, fewer (5) where one operation does. Default 10.
-    deadline
-        Longest that one run may take.
     output_file
         Session file to write.
     json
@@ -70,11 +50,8 @@ def command(
     """
     share = parse_margin(margin)
     if vary_ is not None:
-        settings = Settings(
-            blocks=blocks, budget=budget, quick=quick, seed=seed, target=target, values=values, deadline=deadline
-        )
         settings.check()
-        lab = Lab(varied_folders(vary_))
+        lab = Lab(varied_folders(vary_), messages=output.Terminal())
         cases, variants, pairs = vary(vary_, sides, lab)
         _, found = measure_pairs(lab, cases, variants, pairs, labels(vary_), settings, share, output_file)
     elif len(sides) != 2:
@@ -82,20 +59,8 @@ def command(
     elif all(Path(side).is_file() for side in sides):
         found = compare_files(Path(sides[0]), Path(sides[1]), share)
     else:
-        found = _two_cases(sides[0], sides[1], session, share)
+        found = compare_cases_of(session, sides[0], sides[1], share)
     if json:
         output.print_json(comparison.as_json(found))
     else:
         comparison.show(found, output.console())
-
-
-def _two_cases(a: str, b: str, path: Path | None, margin: float) -> comparisons.Comparisons:
-    for side in (a, b):
-        if "@" not in side and "[" not in side and ("." in side or side.count("/") > 1):
-            raise UsageError(f"{side} is no file, and no case either")
-    kept = sessions.read(path or sessions.latest())
-    try:
-        first, second = comparisons.find_case(kept, a), comparisons.find_case(kept, b)
-    except ValueError as error:
-        raise SelectionError(str(error)) from error
-    return comparisons.compare_cases(kept, [(second, first, second)], (first, second), margin=margin)

@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from steelyard.cli import _output as output
 from steelyard.measure import catalog, machine
 from steelyard.measure.audit import audit
 from steelyard.show import terminal
 
 
-def command(*, json: Annotated[bool, Parameter(negative="")] = False) -> None:
+def command(*, json: bool = False) -> None:
     """Say what this machine is, what disturbs measurements, what can't be measured here and why, and what to do.
 
     Parameters

@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from steelyard.cli import _output as output
-from steelyard.cli._comparing import parse_margin
-from steelyard.cli._many import history_of
 from steelyard.keep import folder
+from steelyard.lab.many import history_of
+from steelyard.settings import parse_margin
 from steelyard.show import history
 
 
-def command(case: str, *places: str, margin: str = "2%", json: Annotated[bool, Parameter(negative="")] = False) -> None:
+def command(case: str, *places: str, margin: str = "2%", json: bool = False) -> None:
     """Show a case over the sessions of each machine, where its level changed, and what else changed there.
 
     Parameters
@@ -29,7 +25,7 @@ def command(case: str, *places: str, margin: str = "2%", json: Annotated[bool, P
         Print one object a machine with all sessions and changes, figures in base units.
     """
     share = parse_margin(margin)
-    found = history_of(case, folder.find(places), share)
+    found = history_of(case, folder.find(places), share, output.complain)
     if json:
         output.print_json(history.as_json(found))
     else:

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from steelyard.cli import _output as output
 from steelyard.measure import catalog
 from steelyard.show import terminal
 
 
-def command(*selectors: str, json: Annotated[bool, Parameter(negative="")] = False) -> None:
+def command(*selectors: str, json: bool = False) -> None:
     """List the probes with their parameters, and what can't be measured here with the reason.
 
     Parameters

@@ -28,7 +28,7 @@ def command(
     every: str = "10ms",
     session: Path | None = None,
     record: Path | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: bool = False,
 ) -> None:
     """Watch the run queue, switches and forks of this machine, and say what a switch costs where it lives.
 

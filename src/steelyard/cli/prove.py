@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from steelyard.cli import _output as output
 from steelyard.errors import UsageError
@@ -17,11 +14,11 @@ from steelyard.show import proof
 def command(
     *,
     seed: int = 1,
-    quick: Annotated[bool, Parameter(negative="")] = False,
+    quick: bool = False,
     markdown: Path | None = None,
     data: Path | None = None,
     fleets: int | None = None,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: bool = False,
 ) -> None:
     """Measure, on seeded synthetic noise, the error rates of our rules beside the rules that other tools ship.
 

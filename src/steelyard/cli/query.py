@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.cli._many import open_places
 from steelyard.errors import UsageError
 from steelyard.keep import query
+from steelyard.lab.many import open_places
 from steelyard.show import answer
 
 Format = Literal["table", "csv", "json", "parquet"]
@@ -48,7 +48,7 @@ def command(
         raise UsageError("parquet is no text: say where it goes with -o FILE.parquet")
     if form == "table" and output_file is not None:
         raise UsageError(f"{output_file}: a table is for a terminal; choose --format csv, json or parquet")
-    with open_places(places, output_file) as sessions:
+    with open_places(places, output.complain, output_file) as sessions:
         if form == "parquet" and output_file is not None:
             sessions.write_parquet(sql, output_file)
             return

@@ -10,11 +10,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.cli._comparing import parse_margin
 from steelyard.errors import UsageError
 from steelyard.judge import rules
 from steelyard.judge.report import report
 from steelyard.keep import session as sessions
+from steelyard.settings import parse_margin
 from steelyard.show import charts, html
 
 #: Sessions of one page go by letters.

@@ -10,28 +10,24 @@ import msgspec
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.cli._session import Lab, Settings
+from steelyard.cli._output import Measuring
 from steelyard.errors import CasesFailedError, UsageError
 from steelyard.judge.findings import judge
+from steelyard.lab.session import Lab
 from steelyard.records import Session
+from steelyard.settings import Settings
 from steelyard.show import jsonview, terminal
 
 
 def command(
     *selectors: str,
-    param: Annotated[list[str] | None, Parameter(name=["--param", "-p"], negative="")] = None,
-    placement: Annotated[list[str] | None, Parameter(negative="")] = None,
-    blocks: int | None = None,
-    budget: str | None = None,
-    brief: Annotated[bool, Parameter(negative="")] = False,
-    quick: Annotated[bool, Parameter(negative="")] = False,
-    seed: int | None = None,
+    param: Annotated[list[str] | None, Parameter(name=["--param", "-p"])] = None,
+    placement: list[str] | None = None,
+    brief: bool = False,
+    settings: Measuring = Settings(),
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     resume: Path | None = None,
-    target: str | None = None,
-    values: int | None = None,
-    deadline: str = "60s",
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: bool = False,
 ) -> None:
     """Measure cases and keep them as a session.
 
@@ -46,46 +42,27 @@ def command(
         interpreters to run them by. May be repeated.
     placement
         Only these placements: same, cross, free. May be repeated.
-    blocks
-        Number of blocks; every block runs each case once in a fresh process. Default 10; 6 give the first interval.
-    budget
-        Measure for about this long instead: ``3m``, ``90s``, ``1h``.
     brief
         Of long sweeps only a few points, also where there are selectors.
-    quick
-        Shorter runs and 6 blocks: a first look.
-    seed
-        Seed of the order of runs; drawn and recorded when left out.
     output_file
         Session file to write; default: a new one in the sessions folder.
     resume
         Go on with an interrupted session.
-    target
-        Length of one value; the number of operations is found once, in a pilot. Default 10ms, or less where a probe
-        says that less will do.
-    values
-        Values a run: more where starting takes long, fewer (5) where one operation does. Default 10.
-    deadline
-        Longest that one run may take.
     json
         Print the results as JSON.
     """
-    settings = Settings(
-        blocks=blocks, budget=budget, quick=quick, seed=seed, target=target, values=values, deadline=deadline
-    )
     settings.check()
+    lab = Lab(messages=output.Terminal())
     if resume is not None:
-        if selectors or param or placement or brief or output_file or settings != Settings(deadline=deadline):
+        if selectors or param or placement or brief or output_file or settings != settings.for_resuming():
             raise UsageError("--resume goes on with the plan of the session: leave selectors and other settings away")
-        lab = Lab()
         before = lab.interrupted(resume)
-        finished = lab.measure(before.header, resume, deadline=deadline, before=before)
+        finished = lab.measure(before.header, resume, settings, before=before)
     else:
-        lab = Lab()
         brief = brief or not selectors
         cases, variants = lab.select_variants(selectors, param or [], placement or [], brief=brief)
         groups = {case.name: msgspec.structs.replace(case, variant=None).name for case in cases if case.variant}
-        finished = lab.measure(lab.header(cases, settings, variants), output_file, deadline=deadline, groups=groups)
+        finished = lab.measure(lab.header(cases, settings, variants), output_file, settings, groups=groups)
     _present(finished, json=json)
 
 

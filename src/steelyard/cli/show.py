@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from steelyard.cli import _output as output
 from steelyard.judge.findings import judge
@@ -17,8 +14,8 @@ from steelyard.show import jsonview, machine_code, terminal
 def command(
     session: Path | None = None,
     *,
-    code: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    code: bool = False,
+    json: bool = False,
 ) -> None:
     """Print the results of a session as tables and curves.
 

@@ -3,46 +3,28 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import sysconfig
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.cli._session import Lab, Settings, interpreter
-from steelyard.errors import UsageError
+from steelyard.cli._output import Measuring
 from steelyard.judge import servers as judging
-from steelyard.measure import catalog
-from steelyard.measure.runner import ProcessRunner, Request, scratch_folder
-from steelyard.records import Case, Variant
+from steelyard.lab.servers import Load, measure_servers
+from steelyard.lab.session import Lab
+from steelyard.settings import Settings
 from steelyard.show import servers as showing
-
-_OWN = "own"
 
 
 def command(
     application: str,
     /,
     *,
-    path: str = "/",
-    connections: int = 50,
-    server: Annotated[list[str] | None, Parameter(negative="")] = None,
-    python: str | None = None,
-    generator: str | None = None,
-    workers: int = 1,
-    threads: int = 0,
-    headers: int = 8,
-    blocks: int | None = None,
-    budget: str | None = None,
-    quick: Annotated[bool, Parameter(negative="")] = False,
-    seed: int | None = None,
+    load: Annotated[Load, Parameter(name="*")] = Load(),
+    settings: Measuring = Settings(),
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    deadline: str = "60s",
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: bool = False,
 ) -> None:
     """Weigh every installed server with your own WSGI application.
 
@@ -52,144 +34,15 @@ def command(
     ----------
     application
         ``module:callable``, as servers take it: ``myproject.wsgi:application``.
-    path
-        What is asked for, with its query; it must be answered with 200.
-    connections
-        Connections of the client.
-    server
-        Only this server, by the name that ``steelyard list`` has under ``request/``. May be repeated.
-    python
-        The interpreter of the application, such as ``.venv/bin/python``; servers that it lacks are borrowed from
-        Steelyard's own environment where both are of one version.
-    generator
-        The program that sends the requests: wrk, ab or oha. Default: the first of them that is installed.
-    workers
-        Worker processes of each server; they share one CPU.
-    threads
-        Threads of a worker; 0 leaves each server its own default.
-    headers
-        Headers of a request; 8 are what a browser sends.
-    blocks
-        Number of blocks; every block runs each server once in a fresh process. Default 10.
-    budget
-        Measure for about this long instead: ``3m``, ``90s``.
-    quick
-        Shorter runs and 6 blocks: a first look, which decides little.
-    seed
-        Seed of the order of runs.
     output_file
         Session file to write.
-    deadline
-        Longest that one run may take.
     json
         Print one object with all rows and the advice.
     """
-    module, _, name = application.partition(":")
-    if not module or not name:
-        raise UsageError(
-            f'{application} is no application: write module:callable, such as "myproject.wsgi:application"'
-        )
-    settings = Settings(blocks=blocks, budget=budget, quick=quick, seed=seed, deadline=deadline)
-    settings.check()
-    lab = Lab()
-    variant = _variant(application, path if path.startswith("/") else f"/{path}", python)
-    params = {
-        "application": [_OWN],
-        "connections": [str(connections)],
-        "workers": [str(workers)],
-        "threads": [str(threads)],
-        "headers": [str(headers)],
-        **({"generator": [generator]} if generator else {}),
-    }
-    cases = [
-        msgspec.structs.replace(case, variant=variant.label)
-        for probe in _probes(lab, server or [])
-        if (given := _params_of(lab, probe, params)) is not None
-        for case in catalog.select(lab.found, [probe], given, [])
-    ]
-    _try(lab, cases[0], variant)
-    finished = lab.measure(
-        lab.header(cases, settings, [variant]),
-        output_file,
-        deadline=deadline,
-        groups=dict.fromkeys((case.name for case in cases), "servers"),
-    )
+    finished = measure_servers(Lab(messages=output.Terminal()), application, load, settings, output_file)
     weighed = judging.weigh(finished)
     if json:
         output.print_json(weighed)
     else:
         showing.show(weighed, output.console())
         output.console().print(f"session file: {finished.path}", style="dim")
-
-
-def _variant(application: str, path: str, python: str | None) -> Variant:
-    """The application, where it is and what runs it, for the environment of each run."""
-    environment = {
-        "STEELYARD_WSGI_APPLICATION": application,
-        "STEELYARD_WSGI_FOLDER": str(Path.cwd()),
-        "STEELYARD_WSGI_PATH": path,
-    }
-    program = None
-    if python is not None:
-        found = interpreter(python, "--python")
-        program = found.python
-        if _abi(found.python) == _abi(sys.executable):
-            environment["STEELYARD_REQUEST_BORROW"] = sysconfig.get_paths()["platlib"]
-    return Variant(label=application, environment=environment, python=program)
-
-
-def _abi(python: str | None) -> tuple[str, ...]:
-    """What two interpreters must share to load the same extension modules: 3.11, and whether it is free-threaded."""
-    version = catalog.find_interpreter(python or sys.executable).version
-    return (*version.split(".")[:2], "t" if version.endswith("t") else "")
-
-
-def _probes(lab: Lab, wanted: list[str]) -> list[str]:
-    """The application alone, then all servers that run applications, or those that were named."""
-    able = {
-        name.partition("/")[2]: name
-        for name, probe in lab.found.probes.items()
-        if (parameter := probe.descriptor.parameter("application")) and _OWN in parameter.choices
-    }
-    unknown = [name for name in wanted if name not in able]
-    if unknown:
-        raise UsageError(f"--server {unknown[0]}: no such server; there are {', '.join(sorted(able))}")
-    alone = able.pop(judging.ALONE)
-    return [alone, *(able[name] for name in sorted(able) if not wanted or name in wanted)]
-
-
-def _params_of(lab: Lab, probe: str, params: dict[str, list[str]]) -> dict[str, list[str]] | None:
-    """The parameters that this probe has; None, and a word, where it cannot be what is asked."""
-    given = {}
-    for name, values in params.items():
-        parameter = lab.found.probes[probe].descriptor.parameter(name)
-        if parameter is not None:
-            if parameter.maximum is not None and int(values[0]) > parameter.maximum:
-                lab.say(f"{probe} is left out: it has {parameter.maximum} {name} at most")
-                return None
-            given[name] = values
-    return given
-
-
-def _try(lab: Lab, alone: Case, variant: Variant) -> None:
-    """Call the application once; raises UsageError with the reason if it can't be: every server would fail."""
-    probe = lab.found.probes[alone.probe]
-    scratch = scratch_folder()
-    try:
-        outcome = ProcessRunner(catalog.native_folder() / "launch", lab.host.cpus, scratch).run(
-            Request(
-                case=alone,
-                program=probe.path,
-                interpreter=variant.python,
-                environment=variant.environment,
-                descriptor=probe.descriptor,
-                values=1,
-                operations=1,
-                deadline_s=30.0,
-            )
-        )
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    if outcome.error is not None:
-        reason = outcome.error.partition(f"{alone.probe}: ")[2] or outcome.error
-        raise UsageError(f"{reason} (from {Path.cwd()}, by {variant.python or sys.executable}; see --python)")

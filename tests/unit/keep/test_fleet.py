@@ -14,9 +14,10 @@ from steelyard.errors import SessionFileError, StorageError, UsageError
 from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder, Speaker, frame, standings, token_of, unframe
 from steelyard.records import End, FleetJob, FleetOrder, FleetPlan, Placed, Word
+from steelyard.settings import Settings
 from tests.making import a_case, a_header
 
-PLAN = FleetPlan(id="0123456789ab", steelyard="0", cases=("null/null@same",), seed=1)
+PLAN = FleetPlan(id="0123456789ab", steelyard="0", cases=("null/null@same",), settings=Settings(seed=1))
 ORDER = FleetOrder(
     id="00000000", at="2026-01-02T03:04:05+00:00", engine="local", nodes=("n1",), sessions=1, time_limit_s=1
 )
@@ -60,7 +61,7 @@ def test_a_plan_survives_its_file(folder):
 
 def test_a_folder_of_another_plan_is_refused(folder):
     with pytest.raises(UsageError, match="of another plan"):
-        folder.begin(msgspec.structs.replace(PLAN, seed=2))
+        folder.begin(msgspec.structs.replace(PLAN, settings=Settings(seed=2)))
 
 
 def test_a_fleet_is_ordered_once(folder):

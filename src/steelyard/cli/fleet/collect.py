@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from steelyard.cli._many import complain
+from steelyard.cli import _output as output
 from steelyard.errors import IncompleteError, SessionFileError, UsageError
 from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
@@ -41,7 +41,7 @@ def command(folder: Path, *outputs: Path, plan: Path | None = None) -> None:
             fresh = into.deliver(found.token, found.whole())
         except SessionFileError as error:
             wrong += 1
-            complain(str(error))
+            output.complain(str(error))
         else:
             new += fresh
             there += not fresh
@@ -60,4 +60,4 @@ def _lines(outputs: tuple[Path, ...]) -> Iterator[str]:
             with path.open(errors="replace") as file:
                 yield from file
         except OSError as error:
-            complain(f"{path} cannot be read: {error.strerror}")
+            output.complain(f"{path} cannot be read: {error.strerror}")

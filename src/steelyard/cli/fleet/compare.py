@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from steelyard.cli import _output as output
-from steelyard.cli._comparing import parse_margin
-from steelyard.cli._many import complain
-from steelyard.cli.fleet._numbers import numbers_of
 from steelyard.errors import SessionFileError
 from steelyard.judge.comparisons import compare_machines
 from steelyard.judge.fleet import FleetData
+from steelyard.lab.fleet_numbers import numbers_of
+from steelyard.settings import parse_margin
 from steelyard.show import comparison
 
 
-def command(a: str, b: str, *, margin: str = "2%", json: Annotated[bool, Parameter(negative="")] = False) -> None:
+def command(a: str, b: str, *, margin: str = "2%", json: bool = False) -> None:
     """Compare two kernels, or two settings, over the machines that have measured under both.
 
     Each machine is compared with itself, and the fleet says how much these ratios differ. Each case gets one verdict of
@@ -46,7 +41,7 @@ def command(a: str, b: str, *, margin: str = "2%", json: Annotated[bool, Paramet
 
 
 def _side(place: str) -> FleetData:
-    data, left_out = numbers_of([place], [])
+    data, left_out = numbers_of([place], [], output.complain)
     for line in left_out:
-        complain(line)
+        output.complain(line)
     return data

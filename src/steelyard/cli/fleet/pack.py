@@ -4,22 +4,12 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
-import numpy as np
 from cyclopts import Parameter
 
-from steelyard.cli._many import complain
-from steelyard.judge.fleet import gather
-from steelyard.keep import places as kept
-from steelyard.keep.store import Column, Store
-from steelyard.records import Session
-
-#: Sessions that are written together: a part of some megabytes.
-_TOGETHER = 200
+from steelyard.cli._output import complain
+from steelyard.lab.store import pack
 
 
 def command(*places: str, to: Annotated[str, Parameter(name=["--output", "-o"])]) -> None:
@@ -35,62 +25,5 @@ def command(*places: str, to: Annotated[str, Parameter(name=["--output", "-o"])]
     to
         Folder of the store, or its URL.
     """
-    waiting: dict[str, list[Session]] = defaultdict(list)
-    packed = passed = 0
-    with Store(to) as store:
-        there = store.ids()
-        for session in kept.sessions(places, complain):
-            if session.header.id in there:
-                passed += 1
-                continue
-            there.add(session.header.id)
-            month = session.header.started[:7]
-            waiting[month].append(session)
-            if len(waiting[month]) == _TOGETHER:
-                packed += _add(store, month, waiting.pop(month))
-        for month, sessions in waiting.items():
-            packed += _add(store, month, sessions)
+    packed, passed = pack(places, to, complain)
     sys.stdout.write(f"{packed} sessions packed into {to}, {passed} were there already\n")
-
-
-def _add(store: Store, month: str, sessions: Sequence[Session]) -> int:
-    """Sessions that cannot be judged are said and left out."""
-    rows: list[tuple[Any, ...]] = []
-    parts: list[dict[str, Column]] = []
-    for session in sessions:
-        data, left_out = gather([session])
-        for line in left_out:
-            complain(line)
-        if not len(data.owner):
-            continue
-        header, machine = session.header, session.header.machine
-        rows.append(
-            (
-                header.id,
-                header.started,
-                data.machines[0].name,
-                machine.key,
-                data.machines[0].about,
-                machine.environment.get("kernel", ""),
-                msgspec.json.encode(machine.environment).decode(),
-                header.placed.plan if header.placed else "",
-                header.versions.get("steelyard", ""),
-            )
-        )
-        case, block = np.nonzero(np.isfinite(data.numbers[0]))
-        named = [(one.name, one.metric, one.unit, one.better) for one in data.cases]
-        texts = np.array(named, dtype=object).reshape(-1, 4)[case]
-        parts.append(
-            {
-                "session": np.full(len(case), header.id, dtype=object),
-                "case_name": texts[:, 0],
-                "metric": texts[:, 1],
-                "unit": texts[:, 2],
-                "better": texts[:, 3],
-                "block": (block + 1).astype(np.int32),
-                "number": data.numbers[0][case, block],
-            }
-        )
-    if rows:
-        store.add(month, rows, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
-    return len(rows)

@@ -8,18 +8,18 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.cli._comparing import parse_margin
-from steelyard.cli.fleet._numbers import numbers_of
 from steelyard.judge.fleet import judge_fleet
+from steelyard.lab.fleet_numbers import numbers_of
+from steelyard.settings import parse_margin
 from steelyard.show import fleet_report
 
 
 def command(
     *places: str,
     margin: str = "2%",
-    month: Annotated[list[str] | None, Parameter(negative="")] = None,
-    every: Annotated[bool, Parameter(name="--all", negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    month: list[str] | None = None,
+    every: Annotated[bool, Parameter(name="--all")] = False,
+    json: bool = False,
 ) -> None:
     """Say which machines are unlike the others of their kind, in which cases, and by how much.
 
@@ -43,7 +43,7 @@ def command(
         Print one object a machine.
     """
     share = parse_margin(margin)
-    data, left_out = numbers_of(places, month or [])
+    data, left_out = numbers_of(places, month or [], output.complain)
     found = judge_fleet(data, share, left_out=left_out)
     if json:
         output.print_json(fleet_report.as_json(found))

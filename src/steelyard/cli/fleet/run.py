@@ -11,22 +11,16 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from steelyard.cli.fleet._driving import Driver
 from steelyard.errors import EngineError, UsageError
 from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
 from steelyard.keep.session import now
+from steelyard.lab.fleet import Driver, time_limit_s
 from steelyard.measure import engines
 from steelyard.measure.engines import Unreachable
-from steelyard.records import FleetOrder, FleetPlan
+from steelyard.records import FleetOrder
 from steelyard.show.fleet import Board
 from steelyard.units import parse_duration
-
-#: Room for a budget that is not kept to the second, for the locks and for a machine that has to become idle.
-_TIMES_LONGER = 4
-_LEAST_LIMIT_S = 1800.0
-#: What starting a probe and setting it up takes about.
-_AROUND_A_RUN_S = 0.1
 
 
 def command(
@@ -40,9 +34,9 @@ def command(
     time_limit: str | None = None,
     start_within: str = "24h",
     node_wait: str = "1m",
-    even_if_busy: Annotated[bool, Parameter(negative="")] = False,
+    even_if_busy: bool = False,
     lock_wait: str = "30m",
-    sbatch: Annotated[list[str] | None, Parameter(negative="", allow_leading_hyphen=True)] = None,
+    sbatch: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None,
     poll: str | None = None,
 ) -> None:
     """Measure the same plan on each of many machines, one session at a time on each.
@@ -98,7 +92,7 @@ def command(
         fleet.token_of(node, 1)
     if len(set(found)) < len(found):
         raise UsageError(f"--nodes names a node twice: {','.join(found)}")
-    limit_s = parse_duration(time_limit) if time_limit else max(_LEAST_LIMIT_S, _TIMES_LONGER * expected_s(what))
+    limit_s = parse_duration(time_limit) if time_limit else time_limit_s(what)
     order = FleetOrder(
         id=os.urandom(4).hex(),
         at=now(),
@@ -129,12 +123,3 @@ def drive(folder: FleetFolder, order: FleetOrder, *, start_within: str, node_wai
         words.print(f"  steelyard fleet resume {folder.path}", markup=False, soft_wrap=True)
         raise
     sys.stdout.write(f"{folder.path}: complete; `steelyard fleet report {folder.path}` judges its machines\n")
-
-
-def expected_s(plan: FleetPlan) -> float:
-    """About how long a session of this plan takes."""
-    if plan.budget is not None:
-        return parse_duration(plan.budget)
-    blocks = plan.blocks or (6 if plan.quick else 10)
-    values, target_s = plan.values or (5 if plan.quick else 10), parse_duration(plan.target or "10ms")
-    return (len(plan.cases) + 3) * (blocks + 1) * (values * target_s + _AROUND_A_RUN_S)

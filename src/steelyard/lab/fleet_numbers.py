@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that `fleet report` and `fleet compare` judge: of session files, or of a store. Defines no command."""
+"""The numbers that `fleet report` and `fleet compare` judge: of session files, or of a store."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from steelyard.cli._many import complain
 from steelyard.errors import SessionFileError, UsageError
 from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine, gather
 from steelyard.keep import places as kept
+from steelyard.keep.folder import Complain
 from steelyard.keep.store import Store, is_store
 from steelyard.records import Better
 
 
-def numbers_of(places: Sequence[str], months: Sequence[str]) -> tuple[FleetData, tuple[str, ...]]:
+def numbers_of(places: Sequence[str], months: Sequence[str], complain: Complain) -> tuple[FleetData, tuple[str, ...]]:
     """The numbers of these places, and what was left out. Of a store the months that are asked for, or its newest."""
     stores = [place for place in places if is_store(place)]
     if stores and len(places) > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `compare` and `check` share: sides read from files, and variants measured now. Defines no command."""
+"""Two sides: read from files, or measured now as variants that are interleaved by blocks."""
 
 from __future__ import annotations
 
@@ -9,29 +9,19 @@ from pathlib import Path
 
 import msgspec
 
-from steelyard.cli._session import Lab, Settings, interpreter
-from steelyard.errors import SessionFileError, UsageError
+from steelyard.errors import SelectionError, SessionFileError, UsageError
 from steelyard.judge import comparisons
 from steelyard.judge.comparisons import Comparisons
 from steelyard.keep import session as sessions
+from steelyard.lab.session import Lab, interpreter
 from steelyard.measure import catalog, plan
 from steelyard.records import Case, ForeignFile, Session, Variant
+from steelyard.settings import Settings
 from steelyard.show import formats
 
 #: Blocks of a comparison that is measured now: 90 % power at +5 % and 2 % noise (`steelyard prove`).
 BLOCKS = 20
 _LOOKS = 4
-
-
-def parse_margin(text: str) -> float:
-    """A fraction from ``5%`` or ``0.05``; raises UsageError."""
-    try:
-        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < 1:
-        raise UsageError(f'--margin takes a share such as 2% or 0.02, not "{text}"')
-    return number
 
 
 def read_side(path: Path) -> Session | ForeignFile:
@@ -55,6 +45,19 @@ def compare_files(a: Path, b: Path, margin: float) -> Comparisons:
             return comparisons.compare_files(first_file, second_file, margin=margin)
         case _:
             raise UsageError(f"{a} and {b} are of different kinds: compare two sessions or two files of one tool")
+
+
+def compare_cases_of(path: Path | None, a: str, b: str, margin: float) -> Comparisons:
+    """Two cases of a session; of the newest one without a path."""
+    for side in (a, b):
+        if "@" not in side and "[" not in side and ("." in side or side.count("/") > 1):
+            raise UsageError(f"{side} is no file, and no case either")
+    kept = sessions.read(path or sessions.latest())
+    try:
+        first, second = comparisons.find_case(kept, a), comparisons.find_case(kept, b)
+    except ValueError as error:
+        raise SelectionError(str(error)) from error
+    return comparisons.compare_cases(kept, [(second, first, second)], (first, second), margin=margin)
 
 
 # --- variants measured now --------------------------------------------------------------------------------------------
@@ -197,23 +200,15 @@ def measure_pairs(
     output: Path | None,
 ) -> tuple[Session, Comparisons]:
     """Measure pairs interleaved by blocks and judge them; ends early when every pair is decided."""
-    if settings.blocks is None and settings.budget is None:
-        settings = Settings(
-            blocks=BLOCKS,
-            seed=settings.seed,
-            quick=settings.quick,
-            target=settings.target,
-            values=settings.values,
-            deadline=settings.deadline,
-        )
+    settings = settings.with_blocks(BLOCKS)
     header = lab.header(cases, settings, variants)
     groups = {name: label for label, *both in pairs for name in both}
     path = output or sessions.new_path(lab.host.key)
     if settings.blocks is None:
-        session = lab.measure(header, path, deadline=settings.deadline, groups=groups)
+        session = lab.measure(header, path, settings, groups=groups)
         return session, comparisons.compare_cases(session, pairs, labels, margin=margin)
     watcher = Watcher(path, pairs, labels, margin, settings.blocks)
-    session = lab.measure(header, path, deadline=settings.deadline, enough=watcher.enough, groups=groups)
+    session = lab.measure(header, path, settings, enough=watcher.enough, groups=groups)
     return session, watcher.compare(session, session.end.blocks if session.end else settings.blocks)
 
 

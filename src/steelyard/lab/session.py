@@ -1,68 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every measuring command shares: from a selection to a kept session. Defines no command."""
+"""From a selection to a kept session."""
 
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
-import numpy
-import scipy
-from rich.console import Console
 
 import steelyard
 from steelyard.errors import SelectionError, SessionFileError, UsageError
 from steelyard.keep import session as sessions
+from steelyard.lab.messages import Messages, Silent
 from steelyard.measure import catalog, conduct, machine, plan
 from steelyard.measure.audit import audit
 from steelyard.measure.runner import ProcessRunner, scratch_folder
 from steelyard.records import SCHEMA, Audit, Case, End, Header, Line, Resumed, Session, Skip, Variant
-from steelyard.show.progress import progress
-from steelyard.units import parse_duration
+from steelyard.settings import Settings
 
-DEFAULT_BLOCKS = 10
-_TARGET = "10ms"
-_QUICK_TARGET = "4ms"
-_VALUES = 10
 #: What `--param` takes for a parameter of every probe in Python: the interpreters that run it.
 PYTHON = "python"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How long and how carefully to measure, as said on the command line."""
-
-    blocks: int | None = None
-    budget: str | None = None
-    quick: bool = False
-    seed: int | None = None
-    target: str | None = None
-    values: int | None = None
-    deadline: str = "60s"
-
-    def check(self) -> None:
-        """Raise UsageError for settings that contradict each other or make no sense."""
-        if self.blocks is not None and self.budget is not None:
-            raise UsageError("--blocks and --budget both say when to end: give one of them")
-        for name, number in (("--blocks", self.blocks), ("--values", self.values)):
-            if number is not None and number < 1:
-                raise UsageError(f"{name} must be at least 1")
-        for duration in (self.budget, self.target, self.deadline):
-            if duration is not None:
-                parse_duration(duration)
-
-    @property
-    def planned_blocks(self) -> int | None:
-        """Number of blocks; None when a budget decides."""
-        if self.blocks is None and self.budget is None:
-            return plan.FEWEST_BLOCKS if self.quick else DEFAULT_BLOCKS
-        return self.blocks
 
 
 def parse_params(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -93,15 +54,16 @@ class Lab:
     needed, when that is known: not asking the others saves seconds.
     """
 
-    def __init__(self, folders: Sequence[Path] = (), only: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path] = (),
+        only: Collection[str] | None = None,
+        messages: Messages | None = None,
+    ) -> None:
         self.host = machine.survey()
         everywhere = [*folders, *catalog.probe_folders()]
         self.found = catalog.load(everywhere) if only is None else catalog.load_only(everywhere, only)
-        self._words = Console(stderr=True, highlight=False)
-
-    def say(self, words: str) -> None:
-        """A line for the person, apart from the data."""
-        self._words.print(words, markup=False, soft_wrap=True)
+        self.messages = messages or Silent()
 
     def select(
         self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str], *, brief: bool = False
@@ -145,23 +107,23 @@ class Lab:
             schema=SCHEMA,
             id=os.urandom(8).hex(),
             started=sessions.now(),
-            seed=random.SystemRandom().randrange(2**32) if settings.seed is None else settings.seed,
+            seed=settings.with_seed().seed or 0,
             machine=self.host,
             versions={
                 "steelyard": steelyard.__version__,
                 "python": sys.version.split()[0],
-                "numpy": numpy.__version__,
-                "scipy": scipy.__version__,
+                "numpy": version("numpy"),
+                "scipy": version("scipy"),
             },
             command=tuple(sys.argv[1:]),
             selection=tuple(selection),
             controls=tuple(controls),
             probes={name: self.found.probes[name].facts() for name in sorted(used)},
             blocks=settings.planned_blocks,
-            budget_s=None if settings.budget is None else parse_duration(settings.budget),
-            target_ns=round(parse_duration(settings.target or (_QUICK_TARGET if settings.quick else _TARGET)) * 1e9),
+            budget_s=settings.budget_s,
+            target_ns=round(settings.target_s * 1e9),
             target_given=settings.target is not None,
-            values=settings.values or (plan.FEWEST_VALUES if settings.quick else _VALUES),
+            values=settings.planned_values,
             variants=tuple(variants),
         )
 
@@ -191,8 +153,8 @@ class Lab:
         self,
         header: Header,
         path: Path | None,
+        settings: Settings,
         *,
-        deadline: str,
         before: Session | None = None,
         enough: conduct.Enough = lambda _block: False,
         groups: Mapping[str, str] | None = None,
@@ -205,21 +167,22 @@ class Lab:
         try:
             with machine.lock(self.say_that_it_waits) as held:
                 if before and sessions.read(where) != before:
-                    # Another lab went on with it while this one waited for the machine.
-                    raise SessionFileError(f"{where} was gone on with by another lab: look at it, then resume it again")
-                with progress(self._words, str(where)) as shown:
+                    raise SessionFileError(
+                        f"another program resumed {where} while this one waited: look at it, then resume it again"
+                    )
+                with self.messages.progress(str(where)) as shown:
                     return self.measure_alone(
-                        header, where, held, shown, deadline=deadline, before=before, enough=enough, groups=groups
+                        header, where, held, shown, settings, before=before, enough=enough, groups=groups
                     )
         except KeyboardInterrupt:
             if where.exists():
-                self._words.print("interrupted; all finished runs are kept: go on with")
-                self._words.print(f"  steelyard run --resume {where}", markup=False, soft_wrap=True)
+                self.messages.say("interrupted; all finished runs are kept: go on with")
+                self.messages.say(f"  steelyard run --resume {where}")
             raise
 
     def say_that_it_waits(self) -> None:
         """Say that another session measures on this machine."""
-        self._words.print("another session measures on this machine; waiting for it")
+        self.messages.say("another session measures on this machine; waiting for it")
 
     def measure_alone(
         self,
@@ -227,8 +190,8 @@ class Lab:
         where: Path,
         held: tuple[int, ...],
         shown: conduct.Progress,
+        settings: Settings,
         *,
-        deadline: str,
         before: Session | None = None,
         enough: conduct.Enough = lambda _block: False,
         groups: Mapping[str, str] | None = None,
@@ -244,7 +207,7 @@ class Lab:
             header=header,
             programs=self._programs(header),
             baselines=self._baselines(cases),
-            deadline_s=parse_duration(deadline),
+            deadline_s=settings.deadline_s,
             before=before,
             groups=groups or {},
         )

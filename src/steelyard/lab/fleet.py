@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `fleet run` and `fleet resume` share: place what is missing, watch it, say what came of it."""
+"""A fleet of machines that measure one plan: place what is missing, watch it, say what came of it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from steelyard.keep.fleet import FleetFolder
 from steelyard.keep.folder import overview
 from steelyard.measure import engines
 from steelyard.measure.engines import Engine, Unreachable
-from steelyard.records import FleetJob, FleetNode, FleetOrder, Header, Standing
+from steelyard.records import FleetJob, FleetNode, FleetOrder, FleetPlan, Header, Standing
 from steelyard.show.fleet import Board
 
 #: A session may be there before a network file system shows it to us.
 _SHOWN_WITHIN_S = 60.0
 #: How often the engine is asked how its nodes are.
 _NODES_EVERY_S = 10.0
+#: What starting a probe and setting it up takes about.
+_AROUND_A_RUN_S = 0.1
+#: Room for a budget that is not kept to the second, for the locks and for a machine that has to become idle.
+_TIMES_LONGER = 4
+_LEAST_LIMIT_S = 1800.0
 
 
 def tokens_of(order: FleetOrder) -> list[str]:
@@ -188,3 +193,36 @@ def headers(delivered: Mapping[str, Path]) -> dict[str, Header]:
         except SessionFileError:
             continue
     return found
+
+
+def look(folder: FleetFolder) -> list[Standing]:
+    """Where every session stands that was ordered, is there, or was spoken of."""
+    folder.plan()
+    order = folder.order()
+    jobs = {} if order is None else _jobs(order)
+    delivered, words = folder.delivered(), folder.words()
+    ordered = [] if order is None else tokens_of(order)
+    others = sorted({*delivered, *words} - set(ordered))
+    return fleet.standings([*ordered, *others], delivered, words, jobs, {}, now=time.time())
+
+
+def _jobs(order: FleetOrder) -> dict[str, FleetJob]:
+    """What the engine says; nothing where it cannot be asked, and then the words of the nodes must do."""
+    try:
+        return engines.engine(order).jobs()
+    except (EngineError, Unreachable):
+        return {}
+
+
+def time_limit_s(plan: FleetPlan) -> float:
+    """Longest that one session of this plan may take, waiting for the machine included."""
+    return max(_LEAST_LIMIT_S, _TIMES_LONGER * expected_s(plan))
+
+
+def expected_s(plan: FleetPlan) -> float:
+    """About how long a session of this plan takes."""
+    settings = plan.settings
+    if settings.budget_s is not None:
+        return settings.budget_s
+    run_s = settings.planned_values * settings.target_s + _AROUND_A_RUN_S
+    return (len(plan.cases) + 3) * ((settings.planned_blocks or 0) + 1) * run_s

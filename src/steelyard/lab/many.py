@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands over many sessions share. Defines no command."""
+"""Questions to many sessions at once."""
 
 from __future__ import annotations
 
 import multiprocessing
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -15,19 +14,14 @@ from steelyard.errors import SelectionError, SessionFileError
 from steelyard.judge.history import History, Past, cases_like, history, past
 from steelyard.judge.samples import numbers
 from steelyard.keep import folder, query
+from steelyard.keep.folder import Complain
 from steelyard.keep.session import decode, is_session
-from steelyard.show.plain import plain
 
 #: Files from which other processes help: each takes about a second to start.
-_WORTH_PROCESSES = 500
+WORTH_PROCESSES = 500
 
 
-def complain(sentence: str) -> None:
-    """Say on standard error what can't be used; the command goes on without it."""
-    sys.stderr.write(f"steelyard: left out: {plain(sentence)}\n")
-
-
-def open_places(places: Sequence[str | Path], output: Path | None = None) -> query.Sessions:
+def open_places(places: Sequence[str | Path], complain: Complain, output: Path | None = None) -> query.Sessions:
     """The sessions of these places, ready to be asked; raises SessionFileError where none can be read."""
     paths = folder.find(places)
     sessions = query.open_sessions(paths, numbers, complain, output)
@@ -61,10 +55,10 @@ def _ask(text: str, path: Path) -> _Asked:
     return _Asked(tuple(one for one in found if one is not None))
 
 
-def history_of(text: str, paths: Sequence[Path], margin: float) -> History:
-    """The history of the one case that a name or pattern stands for; raises SelectionError if it is none or many."""
+def history_of(text: str, paths: Sequence[Path], margin: float, complain: Complain) -> History:
+    """The history of the one case that a name or pattern stands for; raises SelectionError for none and for several."""
     ask = partial(_ask, text)
-    if len(paths) < _WORTH_PROCESSES:
+    if len(paths) < WORTH_PROCESSES:
         asked = list(map(ask, paths))
     else:
         with ProcessPoolExecutor(mp_context=multiprocessing.get_context("forkserver")) as pool:

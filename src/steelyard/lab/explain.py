@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session that explains a composite cost: exactly the cases that it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from steelyard.errors import SelectionError, SessionFileError
+from steelyard.judge import explain
+from steelyard.judge.explain import Composite
+from steelyard.keep import session as sessions
+from steelyard.lab.messages import Messages
+from steelyard.lab.session import Lab
+from steelyard.measure import plan
+from steelyard.records import Case, CasePattern, Session
+from steelyard.settings import Settings
+
+
+def of_the_same_machine(path: Path, here: Session) -> Session:
+    """The session at ``path``; raises SessionFileError if it is of another machine than ``here``."""
+    other = sessions.read(path)
+    if other.header.machine.key != here.header.machine.key:
+        raise SessionFileError(
+            f"{path} is of machine {other.header.machine.key} and {here.path} of {here.header.machine.key}: parts must "
+            "come from the machine of the whole"
+        )
+    return other
+
+
+def measure_parts(
+    composites: Mapping[str, Composite],
+    asked: str | None,
+    settings: Settings,
+    path: Path | None,
+    messages: Messages,
+) -> Session:
+    """A session of what these composites need. What cannot be measured here is missing, and said to be."""
+    lab = Lab(only={plan.NULL}.union(*(composite.probes for composite in composites.values())), messages=messages)
+    wanted: dict[str, Case] = {}
+    impossible: dict[str, SelectionError] = {}
+    for name, composite in composites.items():
+        try:
+            wholes = _wholes(lab, composite, asked)
+        except SelectionError as error:
+            impossible[name] = error
+            continue
+        for whole in wholes:
+            wanted.setdefault(whole.name, whole)
+            for needed in explain.needed(composite, whole):
+                wanted.update((part.name, part) for part in _if_it_can(lab, needed))
+    if impossible and not wanted:
+        raise next(iter(impossible.values()))
+    for name, reason in impossible.items():
+        messages.say(f"{name} is left out: {reason}")
+    return lab.measure(lab.header(list(wanted.values()), settings), path, settings)
+
+
+def _wholes(lab: Lab, composite: Composite, asked: str | None) -> list[Case]:
+    """The cases to explain: those of a short sweep that agree with what was asked for."""
+    own = composite.pattern
+    given = CasePattern.parse(asked) if asked else None
+    params = [f"{key}={value}" for key, value in given.parameters.items() if key not in own.parameters] if given else []
+    placements = [given.placement] if given and given.placement else []
+    return lab.select([composite.case], params, placements, brief=True)
+
+
+def _if_it_can(lab: Lab, name: str) -> list[Case]:
+    try:
+        return lab.select([name], [], [])
+    except SelectionError:
+        return []

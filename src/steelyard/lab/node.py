@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a fleet that runs on a machine. Whole sessions leave it, or none."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+import steelyard
+from steelyard.errors import (
+    CasesFailedError,
+    Interrupted,
+    NothingMeasuredError,
+    SelectionError,
+    SessionFileError,
+    SteelyardError,
+    StorageError,
+    VersionError,
+)
+from steelyard.keep import fleet
+from steelyard.keep.fleet import FleetFolder, Speaker
+from steelyard.keep.session import SUFFIX
+from steelyard.lab.messages import Messages
+from steelyard.lab.session import Lab
+from steelyard.measure import audit, conduct, engines, machine
+from steelyard.measure.plan import NULL
+from steelyard.records import Audit, Case, CasePattern, FleetPlan, Header, Line, Placed, Run, Session, Skip, Word
+
+#: How often a node says how far it is.
+_WORD_EVERY_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One session of a fleet, on this machine.
+
+    ``folder``: where it goes; standard output when None. ``idle_wait_s``: None where the machine need not be idle.
+    """
+
+    plan: FleetPlan
+    folder: FleetFolder | None
+    token: str
+    here: engines.Here
+    lock_wait_s: float
+    idle_wait_s: float | None
+
+
+def measure_part(part: Part, messages: Messages) -> None:
+    """Measure a session and deliver it, unless it is there; says in the folder of the fleet how it goes."""
+    folder, here = part.folder, part.here
+    speaker = Speaker(folder, part.token, here.job, here.restart)
+    try:
+        speaker.say(Word(at=0, what="begun"))
+        if part.plan.steelyard != steelyard.__version__:
+            raise VersionError(
+                f"this is Steelyard {steelyard.__version__} and the plan is of {part.plan.steelyard}: install that one "
+                "here"
+            )
+        if folder is not None:
+            folder.begin(part.plan)
+        if folder is not None and part.token in folder.delivered():
+            messages.say(f"the session of {part.token} is there already")
+        else:
+            _give_way(here)
+            _Measuring(part, speaker, messages).measure()
+    except SteelyardError as error:
+        speaker.say(Word(at=0, what="ended", code=error.exit_code, said=str(error)))
+        raise
+    except KeyboardInterrupt as error:
+        if isinstance(error, Interrupted) and error.signal == signal.SIGTERM:
+            messages.say(f"steelyard: the session of {part.token} was told to stop; nothing of it is kept")
+            speaker.say(Word(at=0, what="ended", code=fleet.TOLD_TO_STOP, said="it was told to stop"))
+        else:
+            speaker.say(Word(at=0, what="ended", code=130, said="it was interrupted"))
+        raise
+    speaker.say(Word(at=0, what="ended", code=0))
+
+
+def _give_way(here: engines.Here) -> None:
+    """Keep to as many CPUs as were allocated, where the engine itself does not hold us to them.
+
+    The last ones: CPU 0 takes most interrupts. Which of them others were given nobody says; the audit sees their load.
+    """
+    allowed = sorted(os.sched_getaffinity(0))
+    if here.cpus is not None and 0 < here.cpus < len(allowed):
+        os.sched_setaffinity(0, allowed[-here.cpus :])
+
+
+class _Told:
+    """Progress that is shown here and said in the folder of the fleet."""
+
+    def __init__(self, shown: conduct.Progress, speaker: Speaker) -> None:
+        self._shown, self._speaker = shown, speaker
+        self._last = 0.0
+        self._done = self._of = 0
+
+    def begin(self, stage: str, seconds: float, runs: int) -> None:
+        self._shown.begin(stage, seconds, runs)
+        self._done, self._of = 0, runs
+        self._say(seconds)
+
+    def ran(self, run: Run, seconds_left: float) -> None:
+        self._shown.ran(run, seconds_left)
+        self._done += run.attempt == 1
+        if time.monotonic() - self._last >= _WORD_EVERY_S:
+            self._say(seconds_left)
+
+    def _say(self, left_s: float) -> None:
+        self._last = time.monotonic()
+        self._speaker.say(Word(at=0, what="measuring", done=self._done, of=max(self._done, self._of), left_s=left_s))
+
+
+class _Measuring:
+    """One session of a fleet, from the lock of the machine to the folder."""
+
+    def __init__(self, part: Part, speaker: Speaker, messages: Messages) -> None:
+        self._part, self._speaker, self._messages = part, speaker, messages
+        patterns = {name: CasePattern.parse(name) for name in part.plan.cases}
+        wanted = {pattern.probe for pattern in patterns.values() if pattern}
+        self._lab = Lab(only=wanted | {NULL}, messages=messages)
+        self._settings = replace(part.plan.settings, seed=_seed(part.plan.settings.seed, part.token))
+
+    def measure(self) -> None:
+        """Wait for the machine, measure, deliver; raises SteelyardError with what was in the way."""
+        part, here = self._part, self._part.here
+        cases, skips = self._cases()
+        if not cases:
+            raise NothingMeasuredError(f"no case of the plan can be measured here: {skips[0].reason}")
+        header = self._lab.header(cases, self._settings)
+        began = time.monotonic()
+        with machine.lock(self._wait, part.lock_wait_s) as held:
+            if part.folder is not None and part.token in part.folder.delivered():
+                return  # another one measured it while this one waited
+            lock_wait_s = time.monotonic() - began
+            self._speaker.say(Word(at=0, what="locked", machine_key=self._lab.host.key))
+            if part.idle_wait_s is not None:
+                audit.wait_until_idle(self._lab.host, part.idle_wait_s)
+            placed = Placed(
+                plan=part.plan.id,
+                token=part.token,
+                node=fleet.node_of(part.token),
+                engine=here.engine,
+                job=here.job,
+                restart=here.restart,
+                lock_wait_s=lock_wait_s,
+                idle_wait_s=None if part.idle_wait_s is None else time.monotonic() - began - lock_wait_s,
+            )
+            session = self._session(msgspec.structs.replace(header, placed=placed), skips, held)
+        failed = sorted({run.case for run in session.runs if run.status == "failed"})
+        if failed:
+            raise CasesFailedError(f"the session of {part.token} is there, but {', '.join(failed[:3])} failed in it")
+
+    def _wait(self) -> None:
+        self._lab.say_that_it_waits()
+        self._speaker.say(Word(at=0, what="waiting", said="another session measures on its machine"))
+
+    def _cases(self) -> tuple[list[Case], list[Skip]]:
+        """The cases of the plan that this machine has, and why it has not the others."""
+        cases, skips = [], []
+        for name in self._part.plan.cases:
+            try:
+                cases += self._lab.select([name], [], [])
+            except SelectionError as error:
+                skips.append(Skip(subject=name, reason=str(error)))
+        return list(dict.fromkeys(cases)), skips
+
+    def _session(self, header: Header, skips: list[Skip], held: tuple[int, ...]) -> Session:
+        """Measure into a folder of this machine's own, and deliver from there."""
+        with tempfile.TemporaryDirectory(prefix=f"steelyard-{os.getuid()}-fleet-", suffix=f"-{os.getpid()}") as own:
+            path = Path(own) / f"{self._part.token}{SUFFIX}"
+            try:
+                with self._messages.progress(self._part.token) as shown:
+                    session = self._lab.measure_alone(
+                        header,
+                        path,
+                        held,
+                        _Told(shown, self._speaker),
+                        self._settings,
+                        skips=skips,
+                        last_words=self._audit_after,
+                    )
+                contents = path.read_bytes()
+            except SessionFileError as error:
+                if isinstance(error.__cause__, OSError):
+                    said = f"{own}: {error.__cause__.strerror}; nothing of the session was kept: make room there"
+                    raise StorageError(said) from error
+                raise
+            self._deliver(contents)
+            return session
+
+    def _audit_after(self) -> list[Line]:
+        return [Audit(moment="after", disturbances=audit.audit(self._lab.host))]
+
+    def _deliver(self, contents: bytes) -> None:
+        part = self._part
+        if part.folder is None:
+            sys.stdout.write(fleet.frame(part.token, part.plan.id, contents))
+            sys.stdout.flush()
+            return
+        part.folder.deliver(part.token, contents)
+        self._speaker.say(Word(at=0, what="delivered", machine_key=self._lab.host.key))
+        self._messages.say(f"delivered: {part.folder.session(part.token)}")
+
+
+def _seed(seed: int | None, token: str) -> int:
+    """Each session has an order of runs of its own, which the plan's seed and its token give again."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{token}".encode()).digest()[:4], "big")
