@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
                 signal.signal(number, _interrupt)
     errors = Console(stderr=True, soft_wrap=True)
     given = sys.argv[1:] if arguments is None else arguments
-    app = build_app(given[:2])
+    app = build_app()
     try:
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:

@@ -25,7 +25,7 @@ class Settings:
     """Measure for about this long instead: ``3m``, ``90s``, ``1h``."""
 
     quick: bool = False
-    """Shorter runs and 6 blocks: a first look, which decides little."""
+    """Shorter runs, and 6 blocks unless it is a comparison: a first look, which decides little."""
 
     seed: int | None = None
     """Seed of the order of runs; drawn and recorded when left out."""

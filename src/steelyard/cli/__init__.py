@@ -7,45 +7,48 @@ name begins with an underscore is shared by commands and is none itself.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from pathlib import Path
 
 from cyclopts import App, Parameter
 
 import steelyard
 
+#: An option that is left away is off: no option has a second one, such as --no-json, that says so.
+_PARAMETER = Parameter(negative=())
 
-def build_app(wanted: Sequence[str] = ()) -> App:
+
+def build_app() -> App:
     """The whole command line, from every module of this folder that is a command.
 
-    When the wanted command is known, by the words of the command line, only that one is imported now: scipy alone takes
-    half a second. Without it all are, because help shows what each says of itself.
+    A command is imported when it is run or when its own help is asked for: together they take more than a second. What
+    the list of all commands says of it is read from its source.
     """
-    app = App(
-        name="steelyard",
-        help=steelyard.__doc__,
-        version=steelyard.__version__,
-        # An option that is left away is off: no option has a second one, such as --no-json, that says so.
-        default_parameter=Parameter(negative=()),
-    )
-    _add(app, __name__, __path__, wanted)
+    app = App(name="steelyard", help=steelyard.__doc__, version=steelyard.__version__, default_parameter=_PARAMETER)
+    _add(app, __name__, __path__)
     return app
 
 
-def _add(app: App, package: str, path: Iterable[str], wanted: Sequence[str] | None) -> None:
-    """Add the commands of a folder. ``wanted``: the words that may name one of them; None if others are wanted."""
-    modules = [module for module in pkgutil.iter_modules(path) if not module.name.startswith("_")]
-    first = wanted[0] if wanted else None
-    known = wanted is None or first in {module.name for module in modules}
-    for module in modules:
-        name, where = module.name, f"{package}.{module.name}"
+def _add(app: App, package: str, path: Iterable[str]) -> None:
+    """Add the commands of a folder."""
+    for module in pkgutil.iter_modules(path):
+        where = f"{package}.{module.name}"
+        if module.name.startswith("_"):
+            continue
         if module.ispkg:
             folder = importlib.import_module(where)
-            group = App(name=name, help=folder.__doc__)
-            _add(group, where, folder.__path__, None if wanted is None or (known and name != first) else wanted[1:])
+            group = App(name=module.name, help=folder.__doc__, default_parameter=_PARAMETER)
+            _add(group, where, folder.__path__)
             app.command(group)
-        elif known:
-            app.command(f"{where}:command", name=name)
         else:
-            app.command(importlib.import_module(where).command, name=name)
+            [source] = [file for folder in path if (file := Path(folder) / f"{module.name}.py").is_file()]
+            app.command(f"{where}:command", name=module.name, help=_description(source))
+
+
+def _description(source: Path) -> str:
+    """What a command says of itself, before its parameters."""
+    [command] = [node for node in ast.parse(source.read_bytes()).body if getattr(node, "name", "") == "command"]
+    return (ast.get_docstring(command) or "").partition("\n\nParameters\n")[0]
