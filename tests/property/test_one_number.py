@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard
-from steelyard.cli._many import history_of, open_places
 from steelyard.judge.findings import judge
 from steelyard.judge.ledger import ledger
 from steelyard.judge.stats.summary import quantile
 from steelyard.keep.session import SUFFIX, read
+from steelyard.lab.many import history_of, open_places
 from steelyard.show import formats, jsonview
 from tests.making import a_case, a_descriptor, a_failed_run, a_header, a_metric, a_run, a_session, a_value
 from tests.many import lines_of, write
@@ -200,13 +200,15 @@ def test_every_way_of_showing_has_the_numbers_of_show(session):
         summaries = {
             name: (case["n"], *(case[key] for key in ("median", "low", "high"))) for name, case in shown.items()
         }
-        with open_places([path]) as opened:
+        with open_places([path], print) as opened:
             rows = opened.ask("SELECT case_name, n, median, low, high FROM cases").rows
             by_block = opened.ask("SELECT case_name, block, number FROM runs WHERE counts AND isfinite(number)").rows
             by_metric = opened.ask(
                 "SELECT case_name, block, number FROM figures WHERE counts AND main AND isfinite(number)"
             ).rows
-        histories = {name: series.sessions[0] for name in shown for series in history_of(name, [path], 0.02).series}
+        histories = {
+            name: series.sessions[0] for name in shown for series in history_of(name, [path], 0.02, print).series
+        }
         loaded = steelyard.load(path, frames="pyarrow")
         framed = loaded.runs().to_pylist()
         frame = {row["case"]: row for row in loaded.summary().to_pylist()}
@@ -266,7 +268,7 @@ def test_of_a_probe_that_warms_up_only_the_steady_state_counts_everywhere(tmp_pa
     runs = [a_run(case, block, *(1e-6 * part for part in SHAPES["warm-up"])) for block in range(1, 7)]
     runs.append(a_run(case, 7, *(1e-6 * part for part in SHAPES["never at rest"])))
     path = write(tmp_path / f"a{SUFFIX}", lines_of(a_session(*runs, header=header)))
-    with open_places([path]) as opened:
+    with open_places([path], print) as opened:
         [(n, median, mean)] = opened.ask(
             "SELECT n, median, (SELECT avg(number) FROM runs WHERE counts AND isfinite(number)) FROM cases"
         ).rows

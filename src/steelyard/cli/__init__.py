@@ -50,5 +50,6 @@ def _add(app: App, package: str, path: Iterable[str]) -> None:
 
 def _description(source: Path) -> str:
     """What a command says of itself, before its parameters."""
-    [command] = [node for node in ast.parse(source.read_bytes()).body if getattr(node, "name", "") == "command"]
+    functions = [node for node in ast.parse(source.read_bytes()).body if isinstance(node, ast.FunctionDef)]
+    [command] = [function for function in functions if function.name == "command"]
     return (ast.get_docstring(command) or "").partition("\n\nParameters\n")[0]
