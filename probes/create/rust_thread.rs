@@ -40,6 +40,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same, Placement::Free],
     uses: &["cpu", "sched"],
     baseline: None,
+    value_ms: 0,
     metrics: &[
         Metric {
             name: "thread",

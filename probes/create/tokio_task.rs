@@ -52,6 +52,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same, Placement::Cross],
     uses: &["cpu", "sched"],
     baseline: None,
+    value_ms: 0,
     metrics: &[
         Metric {
             name: "task",

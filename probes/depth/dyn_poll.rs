@@ -76,6 +76,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same],
     uses: &["cpu"],
     baseline: None,
+    value_ms: 0,
     metrics: &[Metric {
         name: "poll",
         unit: "s",
@@ -84,12 +85,13 @@ static PROBE: Probe = Probe {
         per: "operations",
         doc: "time of one poll through all levels",
     }],
-    parameters: &[Parameter {
+    parameters: &[Parameter::Integer {
         name: "depth",
         doc: "async functions between the poll and the innermost future",
         unit: "1",
         sweep: &[1, 2, 5, 10, 20, 50, 100],
         brief: &[1, 10, 100],
+        curves: &[],
         minimum: 1,
         maximum: 10000,
     }],

@@ -73,6 +73,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same],
     uses: &["cpu"],
     baseline: None,
+    value_ms: 0,
     metrics: &[
         Metric {
             name: "resident",
@@ -91,12 +92,13 @@ static PROBE: Probe = Probe {
             doc: "page tables a suspended context",
         },
     ],
-    parameters: &[Parameter {
+    parameters: &[Parameter::Integer {
         name: "contexts",
         doc: "suspended tasks",
         unit: "1",
         sweep: &[10000, 100000],
         brief: &[10000],
+        curves: &[],
         minimum: 100,
         maximum: 1000000,
     }],

@@ -85,6 +85,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same, Placement::Cross],
     uses: &["cpu", "sched", "ipc"],
     baseline: None,
+    value_ms: 0,
     metrics: &[
         Metric {
             name: "round_trip",

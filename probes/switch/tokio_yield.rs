@@ -130,6 +130,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same, Placement::Cross],
     uses: &["cpu", "sched"],
     baseline: None,
+    value_ms: 0,
     metrics: &[
         Metric {
             name: "yield",
@@ -156,12 +157,13 @@ static PROBE: Probe = Probe {
             doc: "share of the yields that switched",
         },
     ],
-    parameters: &[Parameter {
+    parameters: &[Parameter::Integer {
         name: "contexts",
         doc: "tasks that yield",
         unit: "1",
         sweep: &[2, 1, 64, 4096],
         brief: &[2, 4096],
+        curves: &[],
         minimum: 1,
         maximum: 65536,
     }],

@@ -28,7 +28,7 @@ final class SwitchVirtualYield extends Probe {
                 new Metric("real_switch", "s", "lower", "wall", "switches",
                     "time a switch between two of the threads that happened"),
                 new Metric("switched_fraction", "1", "neither", "switches", "watched", "share of the yields that switched")),
-            List.of(new Parameter("contexts", "virtual threads that yield", "1", 1, 65536, List.of(2L, 1L, 64L, 4096L),
+            List.of(Parameter.integer("contexts", "virtual threads that yield", "1", 1, 65536, List.of(2L, 1L, 64L, 4096L),
                 List.of(2L))));
     }
 

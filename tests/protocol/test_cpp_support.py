@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support of probes in C++: what is said where a compiler, library or interface is missing; what is refused."""
+"""The support of probes in C++: what is said where a compiler, library or interface is missing."""
 
 import re
 import shutil
@@ -17,43 +17,15 @@ PARTS = (
     *("probes/switch/in_out.hpp", "probes/switch/boost_context.cpp"),
 )
 ENGINE = ("engines/coro/CMakeLists.txt", "engines/coro/include")
-THROWS = """// SPDX-License-Identifier: Apache-2.0
-#include "probe.hpp"
-#include <stdexcept>
-
-static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
-{
-    probe_guarded([&] {
-        probe_start(value);
-        if (probe_is(run, "trouble", "throws"))
-            throw std::runtime_error("it went wrong");
-        probe_stop(value);
-        probe_count(value, "checked", probe_is(run, "trouble", "wrong") ? operations - 1 : operations);
-    });
-}
-static constexpr probe_metric metrics[] = {{"one", "s", "lower", "wall", "operations", "time of one"}, {}};
-static constexpr probe_param parameters[] = {
-    {.name = "trouble", .doc = "what goes wrong", .choices = "none,throws,wrong", .sweep = "none"}, {}};
-static constexpr probe tried = {.question = "What happens?", .operation = "one", .source = "this test",
-    .statistic = "median", .placements = "same", .uses = "cpu", .metrics = metrics, .params = parameters,
-    .batch = batch};
-
-int main(int argc, char **argv)
-{
-    return probe_main(&tried, argc, argv);
-}
-"""
 
 
 def configured(folder: Path, *parts: str) -> Path:
-    """A build of a tree with these parts and a probe that can go wrong, where no Boost can be found."""
+    """A build of a tree with these parts, where no Boost can be found."""
     tree, build = folder / "tree", folder / "build"
     for part in parts:
         source, target = ROOT / part, tree / part
         target.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
-    (tree / "probes" / "question").mkdir()
-    (tree / "probes" / "question" / "way.cpp").write_text(THROWS)
     command = [processes.tool("cmake"), "-S", tree, "-B", build, "-G", "Ninja"]
     program = processes.tool("ninja")
     subprocess.run(
@@ -64,48 +36,21 @@ def configured(folder: Path, *parts: str) -> Path:
     return build
 
 
-@pytest.fixture(scope="module")
-def without_boost(tmp_path_factory):
-    return configured(tmp_path_factory.mktemp("without_boost"), *PARTS, *ENGINE)
-
-
-@pytest.fixture(scope="module")
-def program(without_boost):
-    subprocess.run(
-        [processes.tool("cmake"), "--build", without_boost, "--target", "probe_question_way"],
-        check=True,
-        capture_output=True,
-    )
-    return without_boost / "probes" / "question" / "way"
-
-
-def test_without_boost_its_probe_is_listed_with_what_to_install(without_boost):
-    [skip] = catalog.load([without_boost / "skips"]).skips
+def test_without_boost_its_probe_is_listed_with_what_to_install(tmp_path):
+    [skip] = catalog.load([configured(tmp_path, *PARTS, *ENGINE) / "skips"]).skips
     assert skip.subject == "switch/boost_context"
     assert re.search(r"Boost context was not found .* apt-get install libboost-context-dev", skip.reason)
 
 
 def test_where_coroutines_cannot_be_compiled_every_probe_says_which_compiler_can(tmp_path):
     skips = catalog.load([configured(tmp_path, *PARTS) / "skips"]).skips
-    assert sorted(skip.subject for skip in skips) == ["question/way", "switch/boost_context"]
+    assert sorted(skip.subject for skip in skips) == ["cpp/conformance", "switch/boost_context"]
     for skip in skips:
         assert re.search(r"too old for coroutines: install g\+\+ 12 or clang\+\+ 14", skip.reason)
 
 
-@pytest.mark.parametrize(
-    ("trouble", "code", "reason"),
-    [("none", 0, ""), ("throws", 1, "question/way: it went wrong"), ("wrong", 1, "were proven to have happened")],
-)
-def test_a_probe_that_does_not_do_its_work_ends_with_the_reason(program, trouble, code, reason):
-    ran = subprocess.run(
-        [program, f"trouble={trouble}", "--operations", "3"], capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == code, ran.stderr
-    assert reason in ran.stderr
-    assert bool(ran.stdout) == (code == 0)
-
-
-def test_the_compiler_of_the_probe_is_recorded_and_not_that_of_the_support(program):
+def test_the_compiler_of_the_probe_is_recorded_and_not_that_of_the_support():
+    program = catalog.native_folder() / "conformance" / "cpp" / "conformance"
     ran = subprocess.run([program, "--operations", "1"], capture_output=True, text=True, check=True)
     assert re.search(r'"compiler":"(GNU|Clang) \d+\.\d+', ran.stdout)
     assert '"flags":"-std=c++20 -O2' in ran.stdout

@@ -2,11 +2,12 @@
 """Every probe on disk is held to protocol 1. The probes are found by looking, as the catalog finds them; a program here
 is started as by hand, without the launcher, so that it has to clean up after itself."""
 
+import concurrent.futures
 import contextlib
+import fcntl
 import functools
 import json
 import os
-import re
 import secrets
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.errors import ProtocolError
 from steelyard.measure import catalog, protocol
 from steelyard.records import Case, Descriptor
 from tests import processes
@@ -27,9 +29,53 @@ FEW = ("--operations", "23", "--values", "2", "--json")
 every_probe = pytest.mark.parametrize("name", PROBES)
 
 
+def asked(name: str) -> tuple[int, str, str]:
+    """The exit code of `--describe`, and what it printed."""
+    done = subprocess.run(
+        [*catalog.command(PROBES[name]), "--describe"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=processes.PATIENCE_S,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def ask_all() -> dict[str, tuple[int, str, str]]:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(PROBES, pool.map(asked, PROBES), strict=True))
+
+
 @functools.cache
-def described(name: str) -> Descriptor:
-    return catalog.describe(PROBES[name], name)
+def answers(config: pytest.Config) -> dict[str, tuple[int, str, str]]:
+    """What every probe answers, asked once a test run: the workers collect the same tests, and share one file."""
+    if not hasattr(config, "workerinput"):
+        return ask_all()
+    with (Path(config.getoption("basetemp")).parent / "described.json").open("a+") as shared:
+        fcntl.flock(shared, fcntl.LOCK_EX)
+        shared.seek(0)
+        known = shared.read()
+        if not known:
+            known = json.dumps(ask_all())
+            shared.write(known)
+        return json.loads(known)
+
+
+def descriptors(config: pytest.Config) -> dict[str, Descriptor]:
+    """Of those that describe themselves well; a test of its own finds the others."""
+    found = {}
+    for name, (_, printed, _) in answers(config).items():
+        with contextlib.suppress(ProtocolError):
+            found[name] = protocol.parse_descriptor(printed.encode(), name)
+    return found
+
+
+def pytest_generate_tests(metafunc):
+    if "case" in metafunc.fixturenames:
+        found = [(name, case) for name, says in descriptors(metafunc.config).items() for case in cases_of(says)]
+        metafunc.parametrize(("name", "case"), found, ids=[case.name for _, case in found])
+
+
+@pytest.fixture
+def descriptor(name, pytestconfig):
+    return descriptors(pytestconfig)[name]
 
 
 def started(name: str, *arguments: str, folder, run_id: str = "none", **more) -> subprocess.Popen[bytes]:
@@ -82,11 +128,10 @@ def test_there_are_probes():
 
 
 @every_probe
-def test_it_describes_itself(name, tmp_path):
-    result = done(name, "--describe", folder=tmp_path)
-    assert result.returncode == 0
-    assert result.stderr == b""
-    descriptor = protocol.parse_descriptor(result.stdout, name)
+def test_it_describes_itself(name, pytestconfig):
+    code, printed, words = answers(pytestconfig)[name]
+    assert (code, words) == (0, "")
+    descriptor = protocol.parse_descriptor(printed.encode(), name)
     assert descriptor.baseline != name
     if descriptor.baseline is not None:
         assert descriptor.baseline in PROGRAMS, "the baseline is a probe as well"
@@ -107,56 +152,27 @@ def test_its_selftest_passes_or_says_why_it_cannot(name, tmp_path):
     assert result.returncode == 0, result.stderr.decode()
 
 
-every_case = pytest.mark.parametrize(
-    ("name", "case"),
-    [pytest.param(name, case, id=case.name) for name in PROBES for case in cases_of(described(name))],
-)
-
-
-@every_case
-def test_a_short_run_prints_the_lines_of_the_protocol_and_nothing_else(name, case, tmp_path):
+def test_a_short_run_prints_the_lines_of_the_protocol_and_nothing_else(name, case, descriptor, tmp_path):
     parameters = [f"{key}={value}" for key, value in case.parameters.items()]
     result = done(name, *parameters, "--placement", case.placement, *FEW, folder=tmp_path)
     if result.returncode == protocol.SKIPPED_EXIT_CODE:
         skip_with_its_reason(result)
     assert result.returncode == 0, result.stderr.decode()
-    transcript = protocol.parse_transcript(result.stdout, case, described(name))
+    transcript = protocol.parse_transcript(result.stdout, case, descriptor)
     assert len(transcript.values) == 2
     assert list(tmp_path.iterdir()) == [], "a run leaves no file"
 
 
 @every_probe
-def test_the_number_of_operations_is_found_for_a_length_of_time(name, tmp_path):
-    case = cases_of(described(name))[0]
+def test_the_number_of_operations_is_found_for_a_length_of_time(name, descriptor, tmp_path):
+    case = cases_of(descriptor)[0]
     arguments = protocol.run_arguments(case, values=1, deadline_s=30, target_ns=100_000)
     result = done(name, *arguments, folder=tmp_path)
     if result.returncode == protocol.SKIPPED_EXIT_CODE:
         skip_with_its_reason(result)
     assert result.returncode == 0, result.stderr.decode()
-    transcript = protocol.parse_transcript(result.stdout, case, described(name))
+    transcript = protocol.parse_transcript(result.stdout, case, descriptor)
     assert transcript.meta.operations >= 1
-
-
-@pytest.mark.parametrize("wrong", ["--no-such-option", "no_such_parameter=1", "word"])
-@every_probe
-def test_wrong_usage_is_exit_code_2_and_one_sentence(name, wrong, tmp_path):
-    result = done(name, wrong, *(["1"] if wrong.startswith("--") else []), folder=tmp_path)
-    assert result.returncode == 2
-    assert result.stdout == b""
-    [sentence] = result.stderr.decode().splitlines()
-    assert re.search(r"no.such|word", sentence)
-
-
-@every_probe
-def test_a_parameter_beyond_its_limits_is_wrong_usage(name, tmp_path):
-    wrong = [
-        f"{p.name}={p.maximum + 1 if p.type == 'integer' and p.maximum is not None else 'nonsense'}"
-        for p in described(name).parameters
-    ]
-    for argument in wrong:
-        result = done(name, argument, *FEW, folder=tmp_path)
-        assert result.returncode == 2, argument
-        assert len(result.stderr.decode().splitlines()) == 1
 
 
 @pytest.fixture
@@ -189,7 +205,6 @@ def wait_for_work(pid: int) -> None:
         time.sleep(0.005)
 
 
-@every_case
 def test_when_it_is_killed_no_process_of_it_lives_on(name, case, tmp_path, run_id):
     with started(name, *endless(case), folder=tmp_path, run_id=run_id) as process:
         wait_for_work(process.pid)
@@ -203,12 +218,12 @@ def test_when_it_is_killed_no_process_of_it_lives_on(name, case, tmp_path, run_i
 
 
 @every_probe
-def test_when_it_is_killed_the_launcher_sweeps_what_has_the_name_of_the_run(name, tmp_path, run_id):
+def test_when_it_is_killed_the_launcher_sweeps_what_has_the_name_of_the_run(name, descriptor, tmp_path, run_id):
     read_end, write_end = os.pipe()
     scratch = tmp_path / "scratch"
     command = [
         *(catalog.native_folder() / "launch", "--run-id", run_id, "--scratch", scratch, "--report", str(write_end)),
-        *("--", *catalog.command(PROBES[name]), *endless(cases_of(described(name))[0])),
+        *("--", *catalog.command(PROBES[name]), *endless(cases_of(descriptor)[0])),
     ]
     environment = {**os.environ, "STEELYARD_RUN_ID": run_id}
     launcher = subprocess.Popen(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support of probes in Python: what it refuses, and that it runs by any interpreter from its oldest on."""
+"""The support of probes in Python, beside test_conformance.py: it runs by any interpreter from its oldest on."""
 
 import json
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.errors import ProtocolError
 from steelyard.measure import catalog, protocol
 from steelyard.records import Case
 
@@ -81,34 +82,18 @@ def test_it_speaks_the_protocol_by_every_interpreter_at_hand(tried, interpreter)
     assert "Python" in transcript.meta.compiler or "PyPy" in transcript.meta.compiler
 
 
-@pytest.mark.parametrize(
-    ("more", "code", "reason"),
-    [
-        (batch("value.start(); value.stop(); value.counts['checked'] = operations - 1"), 1, "were proven"),
-        (batch("value.start(); value.stop()"), 1, "None were proven"),
-        (batch("value.counts['checked'] = operations"), 1, "never called start"),
-        (batch("value.start(); value.stop(); value.operations = 0"), 1, "no operation at all"),
-        (batch("raise ValueError('a bug')"), 1, "ValueError: a bug"),
-        ("def setup(self):\n    skip('there is no such thing')", 77, "there is no such thing"),
-        ("def selftest(self):\n    fail('the answer is wrong')", 1, "the answer is wrong"),
-    ],
-)
-def test_a_probe_that_does_not_do_its_work_ends_with_the_reason(tried, more, code, reason):
-    ended = tried(more, "--selftest")
-    assert ended.returncode == code
-    assert ended.stdout == ""
-    assert reason in ended.stderr.splitlines()[-1]
-    assert ended.stderr.splitlines()[-1].startswith("question/way: ")
+def test_a_probe_may_have_a_selftest_of_its_own(tried):
+    ended = tried("def selftest(self):\n    fail('the answer is wrong')", "--selftest")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "question/way: the answer is wrong\n"
 
 
-def test_a_metric_of_what_no_value_reports_is_found_by_the_selftest(tried):
-    ended = tried(batch("value.start(); value.stop(); value.counts['checked'] = operations"), "--selftest")
-    assert "made of never, which no value reports" in ended.stderr
-
-
-def test_a_run_beyond_its_deadline_is_ended(tried):
-    ended = tried(batch("import time; time.sleep(60)"), "--deadline", "1s")
-    assert (ended.returncode, ended.stderr) == (1, "question/way: not finished within the deadline\n")
+def test_a_metric_of_what_no_value_reports_is_found_by_whoever_reads_the_lines(tried):
+    more = batch("value.start(); value.stop(); value.counts['checked'] = operations")
+    descriptor = protocol.parse_descriptor(tried(more, "--describe").stdout.encode(), "question/way")
+    case = Case(probe="question/way", parameters={"number": 3, "word": "a"}, placement="same")
+    with pytest.raises(ProtocolError, match="metric share needs never, which a value does not report"):
+        protocol.parse_transcript(tried(more, "--operations", "1").stdout.encode(), case, descriptor)
 
 
 def test_a_probe_may_have_the_name_of_a_module(tmp_path):
@@ -118,12 +103,6 @@ def test_a_probe_may_have_the_name_of_a_module(tmp_path):
     program.write_text(PROBE.format(support=str(SUPPORT), more=more))
     asked = subprocess.run([sys.executable, "-B", program, "--selftest"], capture_output=True, text=True, check=False)
     assert (asked.returncode, asked.stderr) == (0, "")
-
-
-def test_a_caveat_is_said_once(tried):
-    more = "def setup(self):\n    self.caveat('beware')\n    self.caveat('beware')"
-    lines = [json.loads(line) for line in tried(more, "--operations", "1").stdout.splitlines()]
-    assert [line["text"] for line in lines if line["type"] == "caveat"] == ["beware"]
 
 
 def without(name, tmp_path):

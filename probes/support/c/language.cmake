@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Probes in C: one program a file, compiled together with the support because the probe's identity is compiled in.
+# Probes in C: one program a file, linked to the support.
 find_package(Threads REQUIRED)
 
 # One set of flags for everything that is timed; it is recorded in each run's meta line.
@@ -9,25 +9,30 @@ if(DEFINED ENV{CI})
 endif()
 list(JOIN PROBE_FLAGS " " PROBE_FLAGS_TEXT)
 
-# Compiled into every program.
+# Compiled once, also for the probes in C++.
 set(PROBE_SUPPORT ${CMAKE_CURRENT_LIST_DIR}/probe.c ${CMAKE_CURRENT_LIST_DIR}/contexts.c ${CMAKE_CURRENT_LIST_DIR}/counters.c)
+add_library(probe_support STATIC ${PROBE_SUPPORT})
+set_target_properties(probe_support PROPERTIES C_EXTENSIONS ON)
+target_include_directories(probe_support PUBLIC ${CMAKE_CURRENT_LIST_DIR})
+target_compile_options(probe_support PRIVATE ${PROBE_FLAGS})
+target_link_libraries(probe_support PUBLIC Threads::Threads)
 
 include(${CMAKE_CURRENT_LIST_DIR}/variants.cmake)
 steelyard_sources(c SOURCES)
 foreach(SOURCE IN LISTS SOURCES)
   steelyard_identity(${SOURCE} QUESTION WAY)
   set(TARGET probe_${QUESTION}_${WAY})
-  add_executable(${TARGET} ${SOURCE} ${PROBE_SUPPORT})
+  add_executable(${TARGET} ${SOURCE})
   set_target_properties(${TARGET} PROPERTIES OUTPUT_NAME ${WAY}
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/probes/${QUESTION} C_EXTENSIONS ON)
-  target_include_directories(${TARGET} PRIVATE ${CMAKE_CURRENT_LIST_DIR})
   target_compile_options(${TARGET} PRIVATE ${PROBE_FLAGS})
   target_compile_definitions(${TARGET} PRIVATE PROBE_ID="${QUESTION}/${WAY}" PROBE_FLAGS="${PROBE_FLAGS_TEXT}")
-  target_link_libraries(${TARGET} PRIVATE Threads::Threads)
-  install(TARGETS ${TARGET} RUNTIME DESTINATION ${STEELYARD_NATIVE}/probes/${QUESTION})
+  target_link_libraries(${TARGET} PRIVATE probe_support)
+  steelyard_install(${SOURCE} TARGETS ${TARGET})
   steelyard_variants(${TARGET} ${SOURCE} ${STEELYARD_NATIVE}/probes/${QUESTION})
 endforeach()
 
 # For probes of a user's own: `steelyard new` copies them.
 file(GLOB SUPPORT CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.c ${CMAKE_CURRENT_LIST_DIR}/*.h)
+list(FILTER SUPPORT EXCLUDE REGEX "/conformance[.]c$")
 install(FILES ${SUPPORT} DESTINATION ${STEELYARD_NATIVE}/probes/support/c)

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "probe.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,16 +19,6 @@
 
 #include "contexts.h"
 
-#ifndef PROBE_ID
-#error "PROBE_ID is set by the build from the path of the source: question/way"
-#endif
-#ifndef PROBE_FLAGS
-#define PROBE_FLAGS "unknown"
-#endif
-#ifndef PROBE_COMPILER /* set where the probe is not compiled by the compiler of this file */
-#define PROBE_COMPILER "gcc-compatible " __VERSION__
-#endif
-
 #define SELFTEST_OPERATIONS 23 /* a prime, so that rounding to a batch size shows */
 #define DEFAULT_TARGET_NS 10000000
 #define DEFAULT_VALUES 9
@@ -40,7 +29,6 @@
 
 struct options {
     uint64_t operations, target_ns, values, deadline_s;
-    bool json;
 };
 
 static struct {
@@ -49,6 +37,7 @@ static struct {
 } caveats;
 static const struct contexts *live_contexts;
 static int schedstat_fd = -1;
+static struct probe_build built;
 
 /* --- what a probe calls -------------------------------------------------------------------------------------- */
 
@@ -62,7 +51,7 @@ uint64_t probe_now_ns(void)
 static _Noreturn void leave(int code, const char *format, va_list arguments)
 {
     fflush(stdout);
-    fprintf(stderr, "%s: ", PROBE_ID);
+    fprintf(stderr, "%s: ", built.identity);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     _exit(code); /* no atexit handlers: a forked context may be the one that fails */
@@ -258,108 +247,78 @@ static void print_string(const char *text)
     putchar('"');
 }
 
-static void print_key(const char *separator, const char *key)
+/* One more member of an object that has been begun. */
+static void print_pair(const char *key, const char *text)
 {
-    printf("%s\"%s\":", separator, key);
-}
-
-static void print_pair(const char *separator, const char *key, const char *text)
-{
-    print_key(separator, key);
+    printf(",\"%s\":", key);
     if (text)
         print_string(text);
     else
         printf("null");
 }
 
-/* Call `item` for each comma separated word of `list`. */
-static void each_word(const char *list, void (*item)(const char *word, int index, void *state), void *state)
+/* Behind a word of a comma separated list: the next one, or the end. */
+static const char *next_word(const char *word)
 {
-    char copy[512];
-    if (strlen(list) >= sizeof copy)
-        probe_fail("a list in the descriptor is longer than %zu characters", sizeof copy - 1);
-    strcpy(copy, list);
-    int index = 0;
-    for (char *save, *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save))
-        item(word, index++, state);
+    word += strcspn(word, ",");
+    return word + (*word == ',');
 }
 
-static void print_word(const char *word, int index, void *state)
+/* A comma separated list as one more member; `quote` stands around each word. */
+static void print_list(const char *key, const char *list, const char *quote)
 {
-    (void)state;
-    printf("%s", index ? "," : "");
-    print_string(word);
-}
-
-static void print_number(const char *word, int index, void *state)
-{
-    (void)state;
-    printf("%s%s", index ? "," : "", word);
-}
-
-static void print_words(const char *separator, const char *key, const char *list)
-{
-    print_key(separator, key);
-    putchar('[');
-    each_word(list, print_word, NULL);
-    putchar(']');
-}
-
-static void print_numbers(const char *separator, const char *key, const char *list)
-{
-    print_key(separator, key);
-    putchar('[');
-    each_word(list, print_number, NULL);
+    printf(",\"%s\":[", key);
+    for (const char *word = list; *word; word = next_word(word))
+        printf("%s%s%.*s%s", word == list ? "" : ",", quote, (int)strcspn(word, ","), word, quote);
     putchar(']');
 }
 
 static void print_parameter(const struct probe_param *p)
 {
-    void (*print_list)(const char *, const char *, const char *) = p->choices ? print_words : print_numbers;
-    print_pair("{", "name", p->name);
-    print_pair(",", "type", p->choices ? "choice" : "integer");
-    print_pair(",", "doc", p->doc);
+    const char *quote = p->choices ? "\"" : "";
+    printf("{\"type\":\"%s\"", p->choices ? "choice" : "integer");
+    print_pair("name", p->name);
+    print_pair("doc", p->doc);
     if (p->choices) {
-        print_words(",", "choices", p->choices);
+        print_list("choices", p->choices, quote);
     } else {
-        print_pair(",", "unit", p->unit);
+        print_pair("unit", p->unit);
         printf(",\"minimum\":%" PRId64 ",\"maximum\":%" PRId64, p->min, p->max);
     }
-    print_list(",", "sweep", p->sweep);
+    print_list("sweep", p->sweep, quote);
     if (p->brief)
-        print_list(",", "brief", p->brief);
-    if (p->built)
-        printf(",\"built\":true");
-    putchar('}');
+        print_list("brief", p->brief, quote);
+    if (p->curves)
+        print_list("curves", p->curves, "\"");
+    printf("%s}", p->built ? ",\"built\":true" : "");
 }
 
 static void print_metric(const struct probe_metric *m)
 {
-    print_pair("{", "name", m->name);
-    print_pair(",", "unit", m->unit);
-    print_pair(",", "better", m->better);
-    print_pair(",", "over", m->over);
-    print_pair(",", "per", m->per);
-    print_pair(",", "doc", m->doc);
+    printf("{\"better\":\"%s\"", m->better);
+    print_pair("name", m->name);
+    print_pair("unit", m->unit);
+    print_pair("over", m->over);
+    print_pair("per", m->per);
+    print_pair("doc", m->doc);
     putchar('}');
 }
 
 static void describe(const struct probe *probe)
 {
     printf("{\"protocol\":%d", PROBE_PROTOCOL);
-    print_pair(",", "probe", PROBE_ID);
-    print_pair(",", "question", probe->question);
-    print_pair(",", "operation", probe->operation);
-    print_pair(",", "source", probe->source);
-    print_pair(",", "statistic", probe->statistic);
-    print_pair(",", "baseline", probe->baseline);
+    print_pair("probe", built.identity);
+    print_pair("question", probe->question);
+    print_pair("operation", probe->operation);
+    print_pair("source", probe->source);
+    print_pair("statistic", probe->statistic);
+    print_pair("baseline", probe->baseline);
     if (probe->value_ms)
         printf(",\"value_ms\":%u", probe->value_ms);
-    print_words(",", "placements", probe->placements);
-    print_words(",", "uses", probe->uses);
-    printf(",\"metrics\":[");
+    print_list("placements", probe->placements, "\"");
+    print_list("uses", probe->uses, "\"");
     for (int i = 0; probe->metrics[i].name; i++) {
-        printf("%s", i ? "," : "");
+        printf("%s", i ? "," : ",\"metrics\":[");
         print_metric(&probe->metrics[i]);
     }
     printf("],\"parameters\":[");
@@ -379,29 +338,30 @@ static const char *placement_name(enum probe_placement placement)
 static void print_meta(const struct probe_run *run, uint64_t operations, uint64_t search_ns)
 {
     printf("{\"type\":\"meta\",\"protocol\":%d", PROBE_PROTOCOL);
-    print_pair(",", "probe", PROBE_ID);
+    print_pair("probe", built.identity);
     printf(",\"parameters\":{");
     for (int i = 0; run->probe->params && run->probe->params[i].name; i++) {
-        print_key(i ? "," : "", run->probe->params[i].name);
+        printf("%s\"%s\":", i ? "," : "", run->probe->params[i].name);
         if (run->probe->params[i].choices)
             print_string(run->choice[i]);
         else
             printf("%" PRId64, run->integer[i]);
     }
-    print_pair("},", "placement", placement_name(run->placement));
+    printf("}");
+    print_pair("placement", placement_name(run->placement));
     printf(",\"cpus\":[");
     for (int i = 0; i < run->cpus; i++)
         printf("%s%d", i ? "," : "", run->cpu[i]);
     printf("],\"operations\":%" PRIu64, operations);
-    print_pair(",", "compiler", run->compiler ? run->compiler : PROBE_COMPILER);
-    print_pair(",", "flags", run->flags ? run->flags : PROBE_FLAGS);
+    print_pair("compiler", run->compiler ? run->compiler : built.compiler);
+    print_pair("flags", run->flags ? run->flags : built.flags);
     if (run->timed)
-        print_pair(",", "timed", run->timed);
-    print_pair(",", "clock", "CLOCK_MONOTONIC");
+        print_pair("timed", run->timed);
+    print_pair("clock", "CLOCK_MONOTONIC");
     if (*counters_scope())
-        print_pair(",", "counters", counters_scope());
+        print_pair("counters", counters_scope());
     if (*counters_absent())
-        print_pair(",", "counters_absent", counters_absent());
+        print_pair("counters_absent", counters_absent());
     printf(",\"search_ns\":%" PRIu64 "}\n", search_ns);
 }
 
@@ -440,132 +400,41 @@ static void print_value(const struct probe_value *v)
 static void print_end(uint64_t values)
 {
     for (int i = 0; i < caveats.count; i++) {
-        print_pair("{", "type", "caveat");
-        print_pair(",", "text", caveats.text[i]);
+        printf("{\"type\":\"caveat\"");
+        print_pair("text", caveats.text[i]);
         printf("}\n");
     }
     printf("{\"type\":\"end\",\"values\":%" PRIu64 "}\n", values);
-}
-
-/* --- one readable line for a person -------------------------------------------------------------------------- */
-
-static double quantity(const struct probe_value *v, const char *name)
-{
-    if (strcmp(name, "wall") == 0)
-        return (double)v->wall_ns * v->lanes / 1e9;
-    if (strcmp(name, "cpu") == 0)
-        return (double)v->cpu_ns / 1e9;
-    if (strcmp(name, "user") == 0)
-        return (double)v->user_ns / 1e9;
-    if (strcmp(name, "system") == 0)
-        return (double)v->system_ns / 1e9;
-    if (strcmp(name, "operations") == 0)
-        return (double)v->operations;
-    if (strcmp(name, "one") == 0)
-        return 1;
-    for (int i = 0; i < v->counts; i++)
-        if (strcmp(v->count[i].name, name) == 0)
-            return (double)v->count[i].count;
-    for (int i = 0; i < v->readings; i++)
-        if (strcmp(v->reading[i].name, name) == 0)
-            return v->reading[i].reading;
-    probe_fail("a metric is made of %s, which no value reports", name);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void print_figure(double figure, const char *unit)
-{
-    static const struct { double factor; const char *prefix; } scale[] = {{1, ""}, {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
-    int i = 0;
-    if (strcmp(unit, "s") == 0)
-        while (i < 3 && figure < scale[i].factor)
-            i++;
-    bool named = strcmp(unit, "1") != 0;
-    printf("%.4g%s%s%s", figure / scale[i].factor, named ? " " : "", scale[i].prefix, named ? unit : "");
-}
-
-static void print_line(const struct probe_run *run, const struct probe_value *values, uint64_t count)
-{
-    bool quartile = strcmp(run->probe->statistic, "lower_quartile") == 0;
-    double *figures = calloc(count, sizeof *figures);
-    if (!figures)
-        probe_fail("out of memory");
-    printf("%s", PROBE_ID);
-    for (int i = 0; run->probe->params && run->probe->params[i].name; i++) {
-        const struct probe_param *p = &run->probe->params[i];
-        if (p->choices)
-            printf(" %s=%s", p->name, run->choice[i]);
-        else
-            printf(" %s=%" PRId64, p->name, run->integer[i]);
-    }
-    printf(" @%s:", placement_name(run->placement));
-    for (int m = 0; run->probe->metrics[m].name; m++) {
-        const struct probe_metric *metric = &run->probe->metrics[m];
-        uint64_t there = 0; /* a figure does not exist where nothing happened that it could be divided by */
-        for (uint64_t i = 0; i < count; i++) {
-            double per = quantity(&values[i], metric->per);
-            if (per > 0)
-                figures[there++] = quantity(&values[i], metric->over) / per;
-        }
-        qsort(figures, there, sizeof *figures, compare_doubles);
-        printf("%s %s ", m ? "," : "", metric->name);
-        if (there)
-            print_figure(figures[(there - 1) / (quartile ? 4 : 2)], metric->unit);
-        else
-            printf("-");
-    }
-    printf(" (%s of %" PRIu64 " values of %" PRIu64 " operations)\n", quartile ? "lower quartile" : "median", count,
-           values[0].operations);
-    for (int i = 0; i < caveats.count; i++)
-        printf("  caveat: %s\n", caveats.text[i]);
-    free(figures);
 }
 
 /* --- the command line ---------------------------------------------------------------------------------------- */
 
 static uint64_t parse_count(const char *option, const char *text)
 {
-    char *rest;
-    errno = 0;
-    if (!isdigit((unsigned char)text[0]))
-        usage("%s takes a positive number, not \"%s\"", option, text);
-    uint64_t number = strtoull(text, &rest, 10);
-    if (errno || *rest || number == 0)
-        usage("%s takes a positive number, not \"%s\"", option, text);
+    uint64_t number = strtoull(text, NULL, 10); /* UINT64_MAX where it is larger */
+    if (!*text || text[strspn(text, "0123456789")] || number == 0 || number > MAX_OPERATIONS)
+        usage("%s takes a number from 1 to 2^40, not \"%s\"", option, text);
     return number;
 }
 
 static uint64_t parse_duration_ns(const char *option, const char *text)
 {
     static const struct { const char *suffix; double ns; } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    char *suffix;
-    double number = strtod(text, &suffix);
+    const char *suffix = text + strspn(text, "0123456789.");
+    char *rest;
+    double number = strtod(text, &rest);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (suffix != text && number > 0 && number * units[i].ns < 1e18 && strcmp(suffix, units[i].suffix) == 0)
+        if (rest == suffix && number > 0 && number * units[i].ns < 1e18 && strcmp(suffix, units[i].suffix) == 0)
             return (uint64_t)(number * units[i].ns);
     usage("%s takes a duration such as 10ms, not \"%s\"", option, text);
 }
 
-struct word_search { const char *wanted; const char *found; };
-
-static void match_word(const char *word, int index, void *state)
+static bool has_word(const char *list, const char *wanted)
 {
-    (void)index;
-    struct word_search *search = state;
-    if (strcmp(word, search->wanted) == 0)
-        search->found = search->wanted;
-}
-
-static bool has_word(const char *list, const char *word)
-{
-    struct word_search search = {word, NULL};
-    each_word(list, match_word, &search);
-    return search.found != NULL;
+    for (const char *word = list; *word; word = next_word(word))
+        if (strcspn(word, ",") == strlen(wanted) && strncmp(word, wanted, strlen(wanted)) == 0)
+            return true;
+    return false;
 }
 
 static void set_parameter(struct probe_run *run, int i, const char *text)
@@ -585,20 +454,12 @@ static void set_parameter(struct probe_run *run, int i, const char *text)
     run->integer[i] = number;
 }
 
-static void set_first_of_sweep(const char *word, int index, void *state)
-{
-    struct { struct probe_run *run; int i; } *target = state;
-    if (index == 0)
-        set_parameter(target->run, target->i, strdup(word));
-}
-
 static void set_defaults(struct probe_run *run)
 {
     for (int i = 0; run->probe->params && run->probe->params[i].name; i++) {
         if (i == PROBE_MAX_PARAMS)
             probe_fail("more than %d parameters", PROBE_MAX_PARAMS);
-        struct { struct probe_run *run; int i; } target = {run, i};
-        each_word(run->probe->params[i].sweep, set_first_of_sweep, &target);
+        set_parameter(run, i, strndup(run->probe->params[i].sweep, strcspn(run->probe->params[i].sweep, ",")));
     }
 }
 
@@ -632,7 +493,7 @@ static void parse(struct probe_run *run, struct options *options, int argc, char
     for (int i = 1; i < argc; i++) {
         char *equals = strchr(argv[i], '=');
         if (strcmp(argv[i], "--json") == 0) {
-            options->json = true;
+            continue; /* it prints nothing else */
         } else if (strncmp(argv[i], "--", 2) == 0) {
             const char *option = argv[i], *argument = argv[++i];
             if (!argument)
@@ -654,7 +515,7 @@ static void parse(struct probe_run *run, struct options *options, int argc, char
             *equals = 0;
             int parameter = parameter_index(run->probe, argv[i]);
             if (parameter < 0)
-                usage("no parameter is called %s; --describe lists them", argv[i]);
+                usage("no parameter is called \"%s\"; --describe lists them", argv[i]);
             set_parameter(run, parameter, equals + 1);
         } else {
             usage("\"%s\" is neither an option nor key=value", argv[i]);
@@ -667,8 +528,8 @@ static void parse(struct probe_run *run, struct options *options, int argc, char
 static void out_of_time(int signal)
 {
     (void)signal;
-    static const char text[] = PROBE_ID ": not finished within the deadline\n";
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+    static const char text[] = ": not finished within the deadline\n";
+    if (write(STDERR_FILENO, built.identity, strlen(built.identity)) < 0 || write(STDERR_FILENO, text, sizeof text - 1) < 0)
         _exit(1);
     _exit(1);
 }
@@ -679,7 +540,7 @@ static struct probe_value run_batch(struct probe_run *run, uint64_t operations)
     live_contexts = run->contexts;
     run->probe->batch(run, operations, &value);
     if (value.begin.wall == 0)
-        probe_fail("a batch never called probe_start()");
+        probe_fail("a batch never began its timed part");
     if (value.operations == 0)
         probe_fail("a batch did no operation at all");
     for (int i = 0; i < value.counts; i++)
@@ -727,20 +588,15 @@ static void tear_down(struct probe_run *run)
         run->probe->teardown(run);
 }
 
-static int selftest(struct probe_run *run)
+static void selftest(struct probe_run *run)
 {
     set_up(run);
     struct probe_value value = run_batch(run, SELFTEST_OPERATIONS);
     if (value.operations < SELFTEST_OPERATIONS)
         probe_fail("%d operations were asked for and %" PRIu64 " done", SELFTEST_OPERATIONS, value.operations);
-    for (int i = 0; run->probe->metrics[i].name; i++) {
-        quantity(&value, run->probe->metrics[i].over);
-        quantity(&value, run->probe->metrics[i].per);
-    }
     tear_down(run);
     if (run->probe->selftest)
         run->probe->selftest(run);
-    return 0;
 }
 
 /* Batches as those that were timed, with the counters open: what they take now is not time's affair. */
@@ -758,7 +614,7 @@ static void count_values(struct probe_run *run, uint64_t operations, struct prob
     counters_close();
 }
 
-static int measure(struct probe_run *run, const struct options *options)
+static void measure(struct probe_run *run, const struct options *options)
 {
     struct probe_value *values = calloc(options->values, sizeof *values);
     if (!values)
@@ -771,29 +627,31 @@ static int measure(struct probe_run *run, const struct options *options)
         operations = find_operations(run, options->target_ns), search_ns = probe_now_ns() - search_start;
     for (uint64_t i = 0; i < options->values; i++)
         values[i] = run_batch(run, operations);
-    if (options->json)
-        count_values(run, operations, values, options->values);
+    count_values(run, operations, values, options->values);
     tear_down(run);
-    if (options->json) {
-        print_meta(run, operations, search_ns);
-        for (uint64_t i = 0; i < options->values; i++)
-            print_value(&values[i]);
-        print_end(options->values);
-    } else {
-        print_line(run, values, options->values);
-    }
+    print_meta(run, operations, search_ns);
+    for (uint64_t i = 0; i < options->values; i++)
+        print_value(&values[i]);
+    print_end(options->values);
     free(values);
-    return fflush(stdout) == 0 ? 0 : 1;
 }
 
-int probe_main(const struct probe *probe, int argc, char **argv)
+static int written(void)
 {
+    if (fflush(stdout) != 0)
+        probe_fail("cannot write to standard output: %s", strerror(errno));
+    return 0;
+}
+
+int probe_main_of(struct probe_build build, const struct probe *probe, int argc, char **argv)
+{
+    built = build;
     struct probe_run run = {.probe = probe};
     struct options options = {.target_ns = DEFAULT_TARGET_NS, .values = DEFAULT_VALUES,
-                              .deadline_s = DEFAULT_DEADLINE_S, .json = !isatty(STDOUT_FILENO)};
+                              .deadline_s = DEFAULT_DEADLINE_S};
     if (argc == 2 && strcmp(argv[1], "--describe") == 0) {
         describe(probe);
-        return fflush(stdout) == 0 ? 0 : 1;
+        return written();
     }
     bool test = argc == 2 && strcmp(argv[1], "--selftest") == 0;
     char first_placement[16];
@@ -806,5 +664,9 @@ int probe_main(const struct probe *probe, int argc, char **argv)
     schedstat_fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
     signal(SIGALRM, out_of_time);
     alarm((unsigned)(options.deadline_s ? options.deadline_s : 1));
-    return test ? selftest(&run) : measure(&run, &options);
+    if (test)
+        selftest(&run);
+    else
+        measure(&run, &options);
+    return written();
 }

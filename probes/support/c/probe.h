@@ -38,6 +38,7 @@ struct probe_param {
     const char *choices; /* comma separated words, or NULL for an integer */
     const char *sweep;   /* comma separated default values; the first is used when nothing is said */
     const char *brief;   /* optional: those of them that a first session of a few minutes should take */
+    const char *curves;  /* optional: metrics that are drawn over it beside the main one */
     int64_t min, max;    /* limits of an integer, inclusive */
     bool built;          /* it says how the timed part was compiled (variants.h), and not what is done */
 };
@@ -94,7 +95,20 @@ struct probe {
     void (*selftest)(struct probe_run *run);  /* optional: a known answer beyond `checked`; probe_fail() if wrong */
 };
 
-int probe_main(const struct probe *probe, int argc, char **argv);
+/* What the build knows of a probe. The support is compiled once for all of them. */
+struct probe_build {
+    const char *identity; /* question/way, from the path of the source */
+    const char *compiler, *flags;
+};
+#ifndef PROBE_FLAGS
+#define PROBE_FLAGS "unknown"
+#endif
+#ifndef PROBE_COMPILER
+#define PROBE_COMPILER "gcc-compatible " __VERSION__
+#endif
+int probe_main_of(struct probe_build build, const struct probe *probe, int argc, char **argv);
+#define probe_main(probe, argc, argv) \
+    probe_main_of((struct probe_build){PROBE_ID, PROBE_COMPILER, PROBE_FLAGS}, probe, argc, argv)
 
 /* Bounds of the timed part: the clock is read last in start and first in stop. */
 void probe_start(struct probe_value *value);

@@ -2,9 +2,7 @@
 # Probes in C++: one program a file, of the support in C and probe.hpp. All may use the coroutines of engines/coro.
 # A probe of a library that may be absent says so in its head comment, in this form, and is skipped where it is:
 #  * Needs: Boost context, libboost-context-dev in Debian.
-find_package(Threads REQUIRED)
 set(CPP_SUPPORT ${CMAKE_CURRENT_LIST_DIR})
-set(CPP_PROTOCOL ${CMAKE_CURRENT_LIST_DIR}/../c)
 
 # Designated initializers leave out what is optional, as in C, where this warning knows it.
 set(CPP_FLAGS -O2 -g -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
@@ -42,14 +40,13 @@ install ${NEEDED_PACKAGE}) and build again")
   endif()
   steelyard_identity(${SOURCE} QUESTION WAY)
   set(TARGET probe_${QUESTION}_${WAY})
-  add_executable(${TARGET} ${SOURCE} ${CPP_PROTOCOL}/probe.c ${CPP_PROTOCOL}/contexts.c
-    ${CPP_PROTOCOL}/counters.c)
+  add_executable(${TARGET} ${SOURCE})
   set_target_properties(${TARGET} PROPERTIES OUTPUT_NAME ${WAY}
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/probes/${QUESTION} C_EXTENSIONS ON)
-  target_include_directories(${TARGET} PRIVATE ${CPP_SUPPORT} ${CPP_PROTOCOL})
+  target_include_directories(${TARGET} PRIVATE ${CPP_SUPPORT})
   target_compile_options(${TARGET} PRIVATE ${CPP_FLAGS})
   target_compile_definitions(${TARGET} PRIVATE PROBE_ID="${QUESTION}/${WAY}"
     PROBE_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" PROBE_FLAGS="-std=c++20 ${CPP_FLAGS_TEXT}")
-  target_link_libraries(${TARGET} PRIVATE coro::coro ${NEEDED} Threads::Threads)
-  install(TARGETS ${TARGET} RUNTIME DESTINATION ${STEELYARD_NATIVE}/probes/${QUESTION})
+  target_link_libraries(${TARGET} PRIVATE coro::coro ${NEEDED} probe_support)
+  steelyard_install(${SOURCE} TARGETS ${TARGET})
 endforeach()

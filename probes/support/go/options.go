@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,11 +14,10 @@ type options struct {
 	target     time.Duration
 	values     int
 	deadline   time.Duration
-	json       bool
 }
 
 func parse(probe *Probe, arguments []string) (*Run, options) {
-	options := options{target: 10 * time.Millisecond, values: 9, deadline: time.Minute, json: !isTerminal()}
+	options := options{target: 10 * time.Millisecond, values: 9, deadline: time.Minute}
 	run := &Run{Placement: probe.Placements[0], given: map[string]any{}}
 	for _, parameter := range probe.Parameters {
 		run.given[parameter.name()] = parameter.first()
@@ -28,15 +28,15 @@ func parse(probe *Probe, arguments []string) (*Run, options) {
 		name, text, equals := strings.Cut(word, "=")
 		switch {
 		case word == "--json":
-			options.json = true
+			continue // it prints nothing else
 		case strings.HasPrefix(word, "--"):
 			if len(arguments) == 0 {
-				usage("%s takes an argument", word)
+				refuse("%s takes an argument", word)
 			}
 			options.set(probe, run, word, arguments[0])
 			arguments = arguments[1:]
 		case !equals:
-			usage("%q is neither an option nor key=value", word)
+			refuse("%q is neither an option nor key=value", word)
 		default:
 			set(probe, run, name, text)
 		}
@@ -51,7 +51,7 @@ func set(probe *Probe, run *Run, name, text string) {
 			return
 		}
 	}
-	usage("no parameter is called %s; --describe lists them", name)
+	refuse("no parameter is called %q; --describe lists them", name)
 }
 
 func (options *options) set(probe *Probe, run *Run, option, argument string) {
@@ -65,15 +65,12 @@ func (options *options) set(probe *Probe, run *Run, option, argument string) {
 	case "--deadline":
 		options.deadline = max(duration(option, argument), time.Second)
 	case "--placement":
-		for _, placement := range probe.Placements {
-			if placement == argument {
-				run.Placement = placement
-				return
-			}
+		if !slices.Contains(probe.Placements, argument) {
+			refuse("--placement is one of %s, not %q", strings.Join(probe.Placements, ","), argument)
 		}
-		usage("--placement is one of %s, not %q", strings.Join(probe.Placements, ","), argument)
+		run.Placement = argument
 	default:
-		usage("unknown option %s (--describe, --selftest, --operations, --values, --target, --deadline, --placement, "+
+		refuse("unknown option %s (--describe, --selftest, --operations, --values, --target, --deadline, --placement, "+
 			"--json, key=value)", option)
 	}
 }
@@ -81,24 +78,17 @@ func (options *options) set(probe *Probe, run *Run, option, argument string) {
 func count(option, text string) uint64 {
 	number, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || number == 0 || number > mostOperations {
-		usage("%s takes a positive number, not %q", option, text)
+		refuse("%s takes a number from 1 to 2^40, not %q", option, text)
 	}
 	return number
 }
 
 func duration(option, text string) time.Duration {
-	for _, unit := range []struct {
-		suffix string
-		length time.Duration
-	}{{"ns", time.Nanosecond}, {"us", time.Microsecond}, {"ms", time.Millisecond}, {"s", time.Second}} {
-		if digits, found := strings.CutSuffix(text, unit.suffix); found {
-			number, err := strconv.ParseFloat(digits, 64)
-			if length := number * float64(unit.length); err == nil && length > 0 && length < 1e18 {
-				return time.Duration(length)
-			}
-			break
-		}
+	digits := strings.TrimRight(text, "numsµ")
+	// Of the forms that the library reads, those of one unit: it has minutes and sums as well, and signs.
+	length, err := time.ParseDuration(text)
+	if err != nil || length <= 0 || strings.Trim(digits, "0123456789.") != "" || strings.HasSuffix(text, "m") {
+		refuse("%s takes a duration such as 10ms, not %q", option, text)
 	}
-	usage("%s takes a duration such as 10ms, not %q", option, text)
-	return 0
+	return length
 }

@@ -16,9 +16,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"sort"
-	"strings"
-	"syscall"
 	"time"
 )
 
@@ -35,7 +32,7 @@ var (
 )
 
 // Metric is one reported figure: quantity Over divided by quantity Per of the same value. A quantity is "wall" (seconds
-// on the clock times Lanes), "cpu", "user", "system" (seconds), "operations", "one", or the name of a count.
+// on the clock times Lanes), "cpu", "user", "system" (seconds), "operations", "one", or the name of a count or reading.
 type Metric struct {
 	Name   string `json:"name"`
 	Unit   string `json:"unit"`   // base unit: "s", "B", "B/s", "1"
@@ -47,18 +44,19 @@ type Metric struct {
 
 // Probe is what a probe says about itself, and what it does.
 type Probe struct {
-	Question   string   // required: the question in a sentence
-	Operation  string   // required: what ONE operation is: one way or round trip, with or without creation
-	Source     string   // required: where the measurement comes from in the literature
-	Statistic  string   // required: "lower_quartile" for pure CPU cost, "median" where waiting is the subject
-	Placements []string // required: those of same, cross, free that make sense, the default first
-	Uses       []string // required: those of cpu, sched, ipc, disk, net that it loads
-	Baseline   string   // optional: "question/way" of the case that measures this one's overhead
-	Metrics    []Metric // required: the first is the main figure
-	Parameters []Parameter
+	Question   string      `json:"question"`           // required: the question in a sentence
+	Operation  string      `json:"operation"`          // required: what ONE operation is: one way or round trip, with or without creation
+	Source     string      `json:"source"`             // required: where the measurement comes from in the literature
+	Statistic  string      `json:"statistic"`          // required: "lower_quartile" for pure CPU cost, "median" where waiting is the subject
+	Placements []string    `json:"placements"`         // required: those of same, cross, free that make sense, the default first
+	Uses       []string    `json:"uses"`               // required: those of cpu, sched, ipc, disk, net that it loads
+	Baseline   string      `json:"baseline,omitempty"` // optional: "question/way" of the case that measures this one's overhead
+	ValueMs    int         `json:"value_ms,omitempty"` // optional: a session's values need be no longer
+	Metrics    []Metric    `json:"metrics"`            // required: the first is the main figure
+	Parameters []Parameter `json:"parameters"`
 
 	// Required: called once before the first batch, untimed; makes what all batches share.
-	Setup func(run *Run) Batch
+	Setup func(run *Run) Batch `json:"-"`
 }
 
 // Batch does operations between value.Start() and value.Stop(), checks that they happened, and reports how many were
@@ -118,7 +116,7 @@ func Fail(format string, arguments ...any) { leave(1, format, arguments...) }
 // Skip ends the whole probe: it can't run here.
 func Skip(format string, arguments ...any) { leave(77, format, arguments...) }
 
-func usage(format string, arguments ...any) { leave(2, format, arguments...) }
+func refuse(format string, arguments ...any) { leave(2, format, arguments...) }
 
 func leave(code int, format string, arguments ...any) {
 	fmt.Fprintf(os.Stderr, identity+": "+format+"\n", arguments...)
@@ -127,6 +125,11 @@ func leave(code int, format string, arguments ...any) {
 
 // Main does what the command line asks of this probe, and ends the process.
 func Main(probe Probe) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			Fail("%v", problem) // the runtime would end with the code of wrong usage
+		}
+	}()
 	arguments := os.Args[1:]
 	if len(arguments) == 1 && arguments[0] == "--describe" {
 		describe(&probe)
@@ -140,9 +143,9 @@ func Main(probe Probe) {
 	place(run)
 	endAt(options.deadline)
 	if test {
-		selftest(&probe, run)
+		selftest(probe.Setup(run), run)
 	} else {
-		measure(&probe, run, options)
+		measure(probe.Setup(run), run, options)
 	}
 	os.Exit(0)
 }
@@ -165,10 +168,10 @@ func place(run *Run) {
 }
 
 func runBatch(batch Batch, operations uint64) *Value {
-	value := &Value{Operations: operations, Lanes: 1, counts: map[string]uint64{}}
+	value := &Value{Operations: operations, Lanes: 1, counts: map[string]uint64{}, readings: map[string]float64{}}
 	batch(operations, value)
 	if !value.timed {
-		Fail("a batch never called Start()")
+		Fail("a batch never began its timed part")
 	}
 	if value.Operations == 0 {
 		Fail("a batch did no operation at all")
@@ -206,20 +209,15 @@ func findOperations(batch Batch, target time.Duration) uint64 {
 	return operations
 }
 
-func selftest(probe *Probe, run *Run) {
-	value := runBatch(probe.Setup(run), selftestOperations)
+func selftest(batch Batch, run *Run) {
+	value := runBatch(batch, selftestOperations)
 	if value.Operations < selftestOperations {
 		Fail("%d operations were asked for and %d done", selftestOperations, value.Operations)
-	}
-	for _, metric := range probe.Metrics {
-		value.quantity(metric.Over)
-		value.quantity(metric.Per)
 	}
 	run.end()
 }
 
-func measure(probe *Probe, run *Run, options options) {
-	batch := probe.Setup(run)
+func measure(batch Batch, run *Run, options options) {
 	operations, search := options.operations, time.Duration(0)
 	if operations > 0 {
 		runBatch(batch, 1+operations/8) // warm-up: page faults and caches of the first batch are not the subject
@@ -232,75 +230,7 @@ func measure(probe *Probe, run *Run, options options) {
 	for i := range values {
 		values[i] = runBatch(batch, operations)
 	}
-	var counters *counters
-	if options.json {
-		counters = countValues(batch, operations, values)
-	}
+	counters := countValues(batch, operations, values)
 	run.end()
-	if options.json {
-		printLines(probe, run, operations, search, values, counters)
-	} else {
-		printForAPerson(probe, run, values)
-	}
-}
-
-func printForAPerson(probe *Probe, run *Run, values []*Value) {
-	statistic, share := "median", 2
-	if probe.Statistic == "lower_quartile" {
-		statistic, share = "lower quartile", 4
-	}
-	var line strings.Builder
-	line.WriteString(identity)
-	for _, parameter := range probe.Parameters {
-		fmt.Fprintf(&line, " %s=%v", parameter.name(), run.given[parameter.name()])
-	}
-	fmt.Fprintf(&line, " @%s:", run.Placement)
-	for i, metric := range probe.Metrics {
-		var figures []float64 // a figure does not exist where nothing happened that it could be divided by
-		for _, value := range values {
-			if per := value.quantity(metric.Per); per > 0 {
-				figures = append(figures, value.quantity(metric.Over)/per)
-			}
-		}
-		sort.Float64s(figures)
-		shown := "-"
-		if len(figures) > 0 {
-			shown = figure(figures[(len(figures)-1)/share], metric.Unit)
-		}
-		separator := ""
-		if i > 0 {
-			separator = ","
-		}
-		fmt.Fprintf(&line, "%s %s %s", separator, metric.Name, shown)
-	}
-	fmt.Printf("%s (%s of %d values of %d operations; %s)\n", line.String(), statistic, len(values), values[0].Operations,
-		runtime.Version())
-	for _, text := range run.caveats {
-		fmt.Printf("  caveat: %s\n", text)
-	}
-}
-
-func figure(figure float64, unit string) string {
-	if unit == "1" {
-		return fmt.Sprintf("%.4g", figure)
-	}
-	factor, prefix := 1.0, ""
-	if unit == "s" {
-		for _, scale := range []struct {
-			factor float64
-			prefix string
-		}{{1, ""}, {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}} {
-			factor, prefix = scale.factor, scale.prefix
-			if figure >= factor {
-				break
-			}
-		}
-	}
-	return fmt.Sprintf("%.4g %s%s", figure/factor, prefix, unit)
-}
-
-// isTerminal tells whether a person looks at standard output.
-func isTerminal() bool {
-	var termios [256]byte // longer than the kernel's struct anywhere
-	return ioctl(os.Stdout.Fd(), syscall.TCGETS, &termios[0]) == nil
+	printLines(run, operations, search, values, counters)
 }

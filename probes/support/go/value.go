@@ -17,6 +17,7 @@ type Value struct {
 	Wall       time.Duration // set by Stop; a batch that knows its bounds better sets it afterwards
 	Lanes      int           // CPUs on which operations went on at the same time; preset to 1
 	counts     map[string]uint64
+	readings   map[string]float64
 	timed      bool
 	began      time.Duration
 	before     used
@@ -59,30 +60,11 @@ func (value *Value) Stop() {
 	}
 }
 
-// Count reports a fact of the value.
+// Count reports a fact of the value that is counted.
 func (value *Value) Count(name string, count uint64) { value.counts[name] = count }
 
-func (value *Value) quantity(name string) float64 {
-	switch name {
-	case "wall":
-		return value.Wall.Seconds() * float64(value.Lanes)
-	case "cpu":
-		return (value.during.user + value.during.system).Seconds()
-	case "user":
-		return value.during.user.Seconds()
-	case "system":
-		return value.during.system.Seconds()
-	case "operations":
-		return float64(value.Operations)
-	case "one":
-		return 1
-	}
-	count, said := value.counts[name]
-	if !said {
-		Fail("a metric is made of %s, which no value reports", name)
-	}
-	return float64(count)
-}
+// Reading reports a fact of the value that is no count.
+func (value *Value) Reading(name string, reading float64) { value.readings[name] = reading }
 
 func usedSoFar() used {
 	var usage syscall.Rusage

@@ -24,7 +24,7 @@ abstract class Parked extends Probe {
                 new Metric("page_tables", "B", "lower", "page_table_bytes", "operations", "page tables a suspended context"),
                 new Metric("heap", "B", "lower", "heap_bytes", "operations",
                     "live bytes of the heap after a collection a suspended context")),
-            List.of(new Parameter("contexts", contexts, "1", 100, maximum, sweep, brief)));
+            List.of(Parameter.integer("contexts", contexts, "1", 100, maximum, sweep, brief)));
     }
 
     private static long heap() {

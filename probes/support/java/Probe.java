@@ -32,16 +32,58 @@ abstract class Probe {
     /** One reported figure: quantity over divided by quantity per of the same value. */
     record Metric(String name, String unit, String better, String over, String per, String doc) {}
 
-    /** What may be varied, an integer within its limits; the first of the sweep is the default. */
-    record Parameter(String name, String doc, String unit, long minimum, long maximum, List<Long> sweep, List<Long> brief) {}
+    /** What may be varied: an integer within its limits, or one of some words; the first of the sweep is the default. The
+     * fields are those of the descriptor. */
+    record Parameter(String name, Map<String, Object> fields) {
+        /** `brief` is what a first session of a few minutes takes of the sweep; all when empty. */
+        static Parameter integer(String name, String doc, String unit, long minimum, long maximum, List<Long> sweep,
+                                 List<Long> brief) {
+            return new Parameter(name, object("type", "integer", "name", name, "doc", doc, "unit", unit, "minimum", minimum,
+                "maximum", maximum, "sweep", sweep, "brief", brief));
+        }
 
-    /** The descriptor: the fields are those of docs/reference/protocol.md. */
-    record Description(String question, String operation, String source, String statistic, List<String> placements,
-                       List<String> uses, boolean warmsUp, List<Metric> metrics, List<Parameter> parameters) {}
+        static Parameter choice(String name, String doc, List<String> choices, List<String> sweep, List<String> brief) {
+            return new Parameter(name, object("type", "choice", "name", name, "doc", doc, "choices", choices, "sweep", sweep,
+                "brief", brief));
+        }
+
+        /** With metrics that are drawn over it beside the main one. */
+        Parameter curves(List<String> metrics) {
+            fields.put("curves", metrics);
+            return this;
+        }
+
+        private Object first() {
+            return ((List<?>) fields.get("sweep")).get(0);
+        }
+
+        private Object read(String text) {
+            if (fields.get("choices") instanceof List<?> choices) {
+                if (!choices.contains(text))
+                    throw new Usage(name + " is one of " + commas(choices) + ", not \"" + text + "\"");
+                return text;
+            }
+            long minimum = (Long) fields.get("minimum"), maximum = (Long) fields.get("maximum");
+            long number = text.matches("-?[0-9]{1,18}") ? Long.parseLong(text) : Long.MIN_VALUE;
+            if (number < minimum || number > maximum)
+                throw new Usage(name + " is an integer from " + minimum + " to " + maximum + ", not \"" + text + "\"");
+            return number;
+        }
+    }
+
+    /** The descriptor: the fields are those of docs/reference/protocol.md. baseline may be null, valueMs 0. */
+    record Description(String question, String operation, String source, String statistic, String baseline, long valueMs,
+                       List<String> placements, List<String> uses, boolean warmsUp, List<Metric> metrics,
+                       List<Parameter> parameters) {
+        Description(String question, String operation, String source, String statistic, List<String> placements,
+                    List<String> uses, boolean warmsUp, List<Metric> metrics, List<Parameter> parameters) {
+            this(question, operation, source, statistic, null, 0, placements, uses, warmsUp, metrics, parameters);
+        }
+    }
 
     String placement;
     int[] cpus;
-    final Map<String, Long> parameters = new LinkedHashMap<>();
+    final Map<String, Object> parameters = new LinkedHashMap<>();
     private final List<String> caveats = new ArrayList<>();
 
     abstract Description description();
@@ -59,10 +101,17 @@ abstract class Probe {
     }
 
     final long integer(String name) {
-        Long value = parameters.get(name);
-        if (value == null)
+        return (Long) parameter(name);
+    }
+
+    final String choice(String name) {
+        return (String) parameter(name);
+    }
+
+    private Object parameter(String name) {
+        if (!parameters.containsKey(name))
             throw new IllegalStateException("the probe asks for a parameter " + name + " that it does not declare");
-        return value;
+        return parameters.get(name);
     }
 
     /** A doubt that travels with the result; printed once a run however often it is said. */
@@ -195,56 +244,14 @@ abstract class Probe {
             readings.put(name, reading);
         }
 
-        double quantity(String name) {
-            switch (name) {
-            case "wall":
-                return wallNs * (double) lanes / 1e9;
-            case "cpu":
-                if (usage != null)
-                    return usage[0] / 1e9;
-                break;
-            case "operations":
-                return operations;
-            case "one":
-                return 1;
-            default:
-                if (counts.containsKey(name))
-                    return counts.get(name);
-                if (readings.containsKey(name))
-                    return readings.get(name);
-            }
-            throw new IllegalStateException("a metric is made of " + name + ", which no value reports");
-        }
-
-        String json() {
-            StringBuilder line = new StringBuilder("{\"type\":\"value\",\"operations\":" + operations + ",\"wall_ns\":" + wallNs
-                + ",\"lanes\":" + lanes);
+        private Map<String, Object> line() {
+            Map<String, Object> line = object("type", "value", "operations", operations, "wall_ns", wallNs, "lanes", lanes,
+                "counts", counts, "readings", readings);
             if (usage != null)
-                line.append(",\"cpu_ns\":" + usage[0] + ",\"run_delay_ns\":" + usage[1]);
-            line.append(",\"counts\":{");
-            String separator = "";
-            for (Map.Entry<String, Long> count : counts.entrySet()) {
-                line.append(separator).append(quoted(count.getKey())).append(':').append(count.getValue());
-                separator = ",";
-            }
-            line.append("},\"readings\":{");
-            separator = "";
-            for (Map.Entry<String, Double> reading : readings.entrySet()) {
-                line.append(separator).append(quoted(reading.getKey())).append(':').append(reading.getValue());
-                separator = ",";
-            }
-            line.append('}');
-            if (again != null) {
-                line.append(",\"counters\":{\"operations\":" + again.operations + ",\"events\":{");
-                separator = "";
-                for (Map.Entry<String, long[]> event : again.events.entrySet()) {
-                    line.append(separator).append(quoted(event.getKey())).append(':');
-                    line.append(Arrays.toString(event.getValue()));
-                    separator = ",";
-                }
-                line.append("}}");
-            }
-            return line.append('}').toString();
+                line.putAll(object("cpu_ns", usage[0], "run_delay_ns", usage[1]));
+            if (again != null)
+                line.put("counters", object("operations", again.operations, "events", again.events));
+            return line;
         }
     }
 
@@ -333,6 +340,39 @@ abstract class Probe {
 
     // --- printing ------------------------------------------------------------------------------------------------
 
+    private static Map<String, Object> object(Object... pairs) {
+        Map<String, Object> result = new LinkedHashMap<>();
+        for (int i = 0; i < pairs.length; i += 2)
+            result.put((String) pairs[i], pairs[i + 1]);
+        return result;
+    }
+
+    /** Of maps, lists, texts and numbers. */
+    private static String json(Object value) {
+        if (value instanceof String text)
+            return quoted(text);
+        if (value instanceof long[] numbers)
+            return Arrays.toString(numbers);
+        List<String> items = new ArrayList<>();
+        if (value instanceof List<?> list) {
+            for (Object item : list)
+                items.add(json(item));
+            return "[" + commas(items) + "]";
+        }
+        if (!(value instanceof Map<?, ?> map))
+            return String.valueOf(value);
+        for (Map.Entry<?, ?> entry : map.entrySet())
+            items.add(json(entry.getKey()) + ":" + json(entry.getValue()));
+        return "{" + commas(items) + "}";
+    }
+
+    private static String commas(List<?> items) {
+        StringBuilder result = new StringBuilder();
+        for (Object item : items)
+            result.append(result.isEmpty() ? "" : ",").append(item);
+        return result.toString();
+    }
+
     private static String quoted(String text) {
         StringBuilder result = new StringBuilder("\"");
         for (int i = 0; i < text.length(); i++) {
@@ -347,88 +387,50 @@ abstract class Probe {
         return result.append('"').toString();
     }
 
-    private static String list(List<String> words) {
-        List<String> items = new ArrayList<>();
-        for (String word : words)
-            items.add(quoted(word));
-        return items.toString();
-    }
-
-    private String describe() {
+    private Map<String, Object> descriptor() {
         Description d = description();
-        List<String> metrics = new ArrayList<>(), numbers = new ArrayList<>();
+        List<Object> metrics = new ArrayList<>(), numbers = new ArrayList<>();
         for (Metric m : d.metrics)
-            metrics.add("{\"name\":" + quoted(m.name) + ",\"unit\":" + quoted(m.unit) + ",\"better\":" + quoted(m.better)
-                + ",\"over\":" + quoted(m.over) + ",\"per\":" + quoted(m.per) + ",\"doc\":" + quoted(m.doc) + "}");
+            metrics.add(object("name", m.name, "unit", m.unit, "better", m.better, "over", m.over, "per", m.per, "doc", m.doc));
         for (Parameter p : d.parameters)
-            numbers.add("{\"name\":" + quoted(p.name) + ",\"type\":\"integer\",\"doc\":" + quoted(p.doc) + ",\"unit\":"
-                + quoted(p.unit) + ",\"minimum\":" + p.minimum + ",\"maximum\":" + p.maximum + ",\"sweep\":" + p.sweep
-                + (p.brief.isEmpty() ? "" : ",\"brief\":" + p.brief) + "}");
-        return "{\"protocol\":1,\"probe\":" + quoted(NAME) + ",\"question\":" + quoted(d.question) + ",\"operation\":"
-            + quoted(d.operation) + ",\"source\":" + quoted(d.source) + ",\"statistic\":" + quoted(d.statistic)
-            + ",\"baseline\":null,\"warms_up\":" + d.warmsUp + ",\"placements\":" + list(d.placements) + ",\"uses\":"
-            + list(d.uses) + ",\"metrics\":" + metrics + ",\"parameters\":" + numbers + "}";
+            numbers.add(p.fields);
+        Map<String, Object> result = object("protocol", 1, "probe", NAME, "question", d.question, "operation", d.operation,
+            "source", d.source, "statistic", d.statistic, "baseline", d.baseline, "warms_up", d.warmsUp, "placements",
+            d.placements, "uses", d.uses, "metrics", metrics, "parameters", numbers);
+        if (d.valueMs > 0)
+            result.put("value_ms", d.valueMs);
+        return result;
     }
 
-    private String meta(long operations, long searchNs) {
-        List<String> pairs = new ArrayList<>();
-        for (Map.Entry<String, Long> parameter : parameters.entrySet())
-            pairs.add(quoted(parameter.getKey()) + ":" + parameter.getValue());
-        String machine = System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version");
-        return "{\"type\":\"meta\",\"protocol\":1,\"probe\":" + quoted(NAME) + ",\"parameters\":{" + String.join(",", pairs)
-            + "},\"placement\":" + quoted(placement) + ",\"cpus\":" + Arrays.toString(cpus) + ",\"operations\":" + operations
-            + ",\"compiler\":" + quoted(machine) + ",\"flags\":" + quoted(System.getProperty("steelyard.flags", ""))
-            + ",\"clock\":\"System.nanoTime\",\"search_ns\":" + searchNs
-            + (countersScope.isEmpty() ? "" : ",\"counters\":" + quoted(countersScope))
-            + (countersAbsent.isEmpty() ? "" : ",\"counters_absent\":" + quoted(countersAbsent)) + "}";
+    private Map<String, Object> meta(long operations, long searchNs) {
+        List<Long> where = new ArrayList<>();
+        for (int cpu : cpus)
+            where.add((long) cpu);
+        return object("type", "meta", "protocol", 1, "probe", NAME, "parameters", parameters, "placement", placement, "cpus",
+            where, "operations", operations, "compiler",
+            System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"), "flags",
+            System.getProperty("steelyard.flags", ""), "clock", "System.nanoTime", "search_ns", searchNs, "counters",
+            countersScope, "counters_absent", countersAbsent);
     }
 
-    /** One readable line for a person. */
-    private void printLine(List<Value> values) {
-        Description d = description();
-        boolean quartile = d.statistic.equals("lower_quartile");
-        StringBuilder line = new StringBuilder(NAME);
-        for (Map.Entry<String, Long> parameter : parameters.entrySet())
-            line.append(' ').append(parameter.getKey()).append('=').append(parameter.getValue());
-        line.append(" @").append(placement).append(':');
-        String separator = "";
-        for (Metric metric : d.metrics) {
-            List<Double> figures = new ArrayList<>(); // none where nothing happened that it could be divided by
-            for (Value value : values)
-                if (value.quantity(metric.per) > 0)
-                    figures.add(value.quantity(metric.over) / value.quantity(metric.per));
-            figures.sort(null);
-            line.append(separator).append(' ').append(metric.name).append(' ');
-            line.append(figures.isEmpty() ? "-"
-                : readable(figures.get((figures.size() - 1) / (quartile ? 4 : 2)), metric.unit));
-            separator = ",";
-        }
-        System.out.println(line + " (" + (quartile ? "lower quartile" : "median") + " of " + values.size() + " values of "
-            + values.get(0).operations + " operations)");
-        if (d.warmsUp)
-            System.out.println("  caveat: first and last of these values may differ, as the machine warms up; steelyard run "
-                + "tells whether it came to rest");
-        for (String text : caveats)
-            System.out.println("  caveat: " + text);
-    }
-
-    private static String readable(double figure, String unit) {
-        String[] prefixes = {"", "m", "u", "n"};
-        int i = 0;
-        for (; unit.equals("s") && i < 3 && figure < 1; i++)
-            figure *= 1000;
-        return String.format("%.4g", figure) + (unit.equals("1") ? "" : " " + prefixes[i] + unit);
+    private static void print(List<Object> lines) {
+        StringBuilder out = new StringBuilder();
+        for (Object line : lines)
+            out.append(json(line)).append('\n');
+        System.out.print(out);
+        if (System.out.checkError())
+            throw new IllegalStateException("cannot write to standard output");
     }
 
     // --- the command line ----------------------------------------------------------------------------------------
 
     private long operations, values = 9, targetNs = 10_000_000, deadlineNs = 60_000_000_000L;
-    private boolean json = System.getProperty("steelyard.terminal") == null;
 
     private static long parseCount(String option, String text) {
-        if (!text.matches("[0-9]{1,18}") || Long.parseLong(text) == 0)
-            throw new Usage(option + " takes a positive number, not \"" + text + "\"");
-        return Long.parseLong(text);
+        long number = text.matches("[0-9]{1,18}") ? Long.parseLong(text) : 0;
+        if (number == 0 || number > MAX_OPERATIONS)
+            throw new Usage(option + " takes a number from 1 to 2^40, not \"" + text + "\"");
+        return number;
     }
 
     private static long parseDuration(String option, String text) {
@@ -440,22 +442,19 @@ abstract class Probe {
             case "s" -> 1e9;
             default -> 0;
         };
-        if (factor == 0 || !number.matches("[0-9]{1,12}([.][0-9]{1,12})?") || Double.parseDouble(number) == 0)
+        double length = number.matches("[0-9]+([.][0-9]+)?") ? Double.parseDouble(number) * factor : 0;
+        if (length == 0 || length >= 1e18)
             throw new Usage(option + " takes a duration such as 10ms, not \"" + text + "\"");
-        return (long) Math.max(1, Double.parseDouble(number) * factor);
+        return (long) Math.max(1, length);
     }
 
     private void setParameter(String key, String text) {
-        for (Parameter p : description().parameters) {
-            if (!p.name.equals(key))
-                continue;
-            long number = text.matches("-?[0-9]{1,18}") ? Long.parseLong(text) : Long.MIN_VALUE;
-            if (number < p.minimum || number > p.maximum)
-                throw new Usage(key + " is an integer from " + p.minimum + " to " + p.maximum + ", not \"" + text + "\"");
-            parameters.put(key, number);
-            return;
-        }
-        throw new Usage("no parameter is called " + key + "; --describe lists them");
+        for (Parameter p : description().parameters)
+            if (p.name.equals(key)) {
+                parameters.put(key, p.read(text));
+                return;
+            }
+        throw new Usage("no parameter is called \"" + key + "\"; --describe lists them");
     }
 
     private void setOption(String option, String argument) {
@@ -466,7 +465,7 @@ abstract class Probe {
         case "--deadline" -> deadlineNs = parseDuration(option, argument);
         case "--placement" -> {
             if (!description().placements.contains(argument))
-                throw new Usage("--placement is one of " + String.join(",", description().placements) + ", not \""
+                throw new Usage("--placement is one of " + commas(description().placements) + ", not \""
                     + argument + "\"");
             placement = argument;
         }
@@ -479,13 +478,13 @@ abstract class Probe {
         for (int i = 0; i < words.length; i++) {
             int equals = words[i].indexOf('=');
             if (words[i].equals("--json")) {
-                json = true;
+                continue; // it prints nothing else
             } else if (words[i].startsWith("--")) {
                 if (i + 1 == words.length)
                     throw new Usage(words[i] + " takes an argument");
                 setOption(words[i], words[i + 1]);
                 i++;
-            } else if (equals > 0) {
+            } else if (equals >= 0) {
                 setParameter(words[i].substring(0, equals), words[i].substring(equals + 1));
             } else {
                 throw new Usage("\"" + words[i] + "\" is neither an option nor key=value");
@@ -520,11 +519,13 @@ abstract class Probe {
         Value value = new Value(wanted, threadsOutliveBatch());
         batch(wanted, value);
         if (!value.started)
-            throw new IllegalStateException("a batch never called start()");
+            throw new IllegalStateException("a batch never began its timed part");
+        if (value.operations == 0)
+            throw new IllegalStateException("a batch did no operation at all");
         Long checked = value.counts.get("checked");
         if (checked == null)
             throw new IllegalStateException("a value lacks the count \"checked\"");
-        if (checked != value.operations || checked == 0)
+        if (checked != value.operations)
             throw new IllegalStateException(
                 value.operations + " operations were timed but " + checked + " were proven to have happened");
         return value;
@@ -557,10 +558,6 @@ abstract class Probe {
         if (value.operations < SELFTEST_OPERATIONS)
             throw new IllegalStateException(SELFTEST_OPERATIONS + " operations were asked for and " + value.operations
                 + " done");
-        for (Metric metric : description().metrics) {
-            value.quantity(metric.over);
-            value.quantity(metric.per);
-        }
     }
 
     private void measure() throws Exception {
@@ -576,30 +573,27 @@ abstract class Probe {
         List<Value> done = new ArrayList<>();
         for (long i = 0; i < values; i++)
             done.add(runBatch(count));
-        if (!json) {
-            printLine(done);
-            return;
-        }
         countValues(count, done);
-        StringBuilder out = new StringBuilder(meta(count, searchNs)).append('\n');
+        List<Object> lines = new ArrayList<>();
+        lines.add(meta(count, searchNs));
         for (Value value : done)
-            out.append(value.json()).append('\n');
+            lines.add(value.line());
         for (String text : caveats)
-            out.append("{\"type\":\"caveat\",\"text\":").append(quoted(text)).append("}\n");
-        System.out.print(out.append("{\"type\":\"end\",\"values\":" + values + "}\n"));
+            lines.add(object("type", "caveat", "text", text));
+        lines.add(object("type", "end", "values", values));
+        print(lines);
     }
 
     /** What main() calls. */
     final void run(String[] words) {
         try {
             if (words.length == 1 && words[0].equals("--describe")) {
-                System.out.println(describe());
-                System.out.flush();
+                print(List.of(descriptor()));
                 return;
             }
             placement = description().placements.get(0);
             for (Parameter p : description().parameters)
-                parameters.put(p.name, p.sweep.get(0));
+                parameters.put(p.name, p.first());
             boolean test = words.length == 1 && words[0].equals("--selftest");
             if (!test)
                 parse(words);
@@ -609,8 +603,7 @@ abstract class Probe {
                 selftest();
             else
                 measure();
-            System.out.flush();
-            Runtime.getRuntime().halt(System.out.checkError() ? 1 : 0); // contexts that never end must not keep it alive
+            Runtime.getRuntime().halt(0); // contexts that never end must not keep it alive
         } catch (Usage wrong) {
             leave(2, wrong.getMessage());
         } catch (Skip reason) {

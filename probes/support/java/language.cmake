@@ -7,7 +7,7 @@ set(JAVA_FOREIGN 22)
 # performance data in /tmp.
 set(JAVA_FLAGS "-XX:+UseSerialGC -Xms256m -Xmn64m -XX:-UsePerfData")
 steelyard_sources(java SOURCES)
-file(GLOB JAVA_SUPPORT CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.java)
+file(GLOB JAVA_SUPPORT CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/[A-Z]*.java)
 file(GLOB JAVA_FOREIGN_SUPPORT CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/foreign/*.java)
 
 # The newest of JAVA_HOME, of the usual folder and of the path.
@@ -52,7 +52,7 @@ foreach(SOURCE IN LISTS SOURCES)
   else()
     list(APPEND JAVA_BUILT ${SOURCE})
     configure_file(${CMAKE_CURRENT_LIST_DIR}/launch.sh.in ${CMAKE_BINARY_DIR}/java/${QUESTION}/${WAY} @ONLY)
-    install(PROGRAMS ${CMAKE_BINARY_DIR}/java/${QUESTION}/${WAY} DESTINATION ${STEELYARD_NATIVE}/probes/${QUESTION})
+    steelyard_install(${SOURCE} PROGRAMS ${CMAKE_BINARY_DIR}/java/${QUESTION}/${WAY})
   endif()
 endforeach()
 

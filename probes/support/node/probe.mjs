@@ -23,7 +23,7 @@ function leave(code, reason) {
 /** End the whole probe: exit code 1, or 77 with the reason why it can't run here. */
 export const fail = (reason) => leave(1, reason);
 export const skip = (reason) => leave(77, reason);
-const usage = (reason) => leave(2, reason);
+const refuse = (reason) => leave(2, reason);
 
 /** A doubt that travels with the result; printed once a run however often it is said. */
 export function caveat(text) {
@@ -90,22 +90,6 @@ class Value {
     for (const key of Object.keys(after)) this.#used[key] = after[key] - this.#before[key];
   }
 
-  quantity(key) {
-    const cpu = { user: this.#used.user_ns, system: this.#used.system_ns };
-    const known = {
-      wall: (this.wallNs * this.lanes) / 1e9,
-      cpu: (cpu.user + cpu.system) / 1e9,
-      user: cpu.user / 1e9,
-      system: cpu.system / 1e9,
-      operations: this.operations,
-      one: 1,
-      ...this.counts,
-      ...this.readings,
-    };
-    if (!(key in known)) fail(`a metric is made of ${key}, which no value reports`);
-    return known[key];
-  }
-
   line() {
     const { user_ns, system_ns } = this.#used;
     return {
@@ -124,50 +108,58 @@ class Value {
 // --- the command line ----------------------------------------------------------------------------------------------
 
 function parseCount(option, text) {
-  if (!/^[0-9]{1,15}$/.test(text) || Number(text) === 0) usage(`${option} takes a positive number, not "${text}"`);
-  return Number(text);
+  const number = /^[0-9]+$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > MOST_OPERATIONS) refuse(`${option} takes a number from 1 to 2^40, not "${text}"`);
+  return number;
 }
 
 function parseDuration(option, text) {
   const match = /^([0-9]+(?:[.][0-9]+)?)(ns|us|ms|s)$/.exec(text);
   const ns = match ? Number(match[1]) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[match[2]] : 0;
-  if (!(ns > 0 && ns < 1e18)) usage(`${option} takes a duration such as 10ms, not "${text}"`);
+  if (!(ns > 0 && ns < 1e18)) refuse(`${option} takes a duration such as 10ms, not "${text}"`);
   return ns;
 }
 
+function parseParameter({ name, choices, minimum, maximum }, text) {
+  if (choices) {
+    if (!choices.includes(text)) refuse(`${name} is one of ${choices}, not "${text}"`);
+    return text;
+  }
+  if (!/^-?[0-9]{1,15}$/.test(text) || Number(text) < minimum || Number(text) > maximum)
+    refuse(`${name} is an integer from ${minimum} to ${maximum}, not "${text}"`);
+  return Number(text);
+}
+
 function parse(description, words) {
-  const options = { operations: 0, values: 9, target: 10e6, deadline: 60e9, json: !process.stdout.isTTY };
+  const options = { operations: 0, values: 9, target: 10e6, deadline: 60e9 };
   const run = { placement: description.placements[0], parameters: {} };
   for (const parameter of description.parameters) run.parameters[parameter.name] = parameter.sweep[0];
   for (let i = 0; i < words.length; i++) {
     const [word, equals] = [words[i], words[i].indexOf('=')];
-    if (word === '--json') {
-      options.json = true;
-    } else if (word.startsWith('--')) {
+    if (word === '--json') continue; // it prints nothing else
+    if (word.startsWith('--')) {
       const argument = words[++i];
-      if (argument === undefined) usage(`${word} takes an argument`);
+      if (argument === undefined) refuse(`${word} takes an argument`);
       if (word === '--operations' || word === '--values') options[word.slice(2)] = parseCount(word, argument);
       else if (word === '--target' || word === '--deadline') options[word.slice(2)] = parseDuration(word, argument);
       else if (word === '--placement') run.placement = argument;
       else
-        usage(
+        refuse(
           `unknown option ${word} (--describe, --selftest, --operations, --values, --target, --deadline, --placement, ` +
             `--json, key=value)`,
         );
-    } else if (equals > 0) {
-      const [key, text] = [word.slice(0, equals), word.slice(equals + 1)];
+    } else if (equals >= 0) {
+      const key = word.slice(0, equals);
       const parameter = description.parameters.find((parameter) => parameter.name === key);
-      if (!parameter) usage(`no parameter is called ${key}; --describe lists them`);
-      const { minimum, maximum } = parameter;
-      if (!/^-?[0-9]{1,15}$/.test(text) || Number(text) < minimum || Number(text) > maximum)
-        usage(`${key} is an integer from ${minimum} to ${maximum}, not "${text}"`);
-      run.parameters[key] = Number(text);
+      if (!parameter) refuse(`no parameter is called "${key}"; --describe lists them`);
+      run.parameters[key] = parseParameter(parameter, word.slice(equals + 1));
     } else {
-      usage(`"${word}" is neither an option nor key=value`);
+      refuse(`"${word}" is neither an option nor key=value`);
     }
   }
   if (!description.placements.includes(run.placement))
-    usage(`--placement is one of ${description.placements}, not "${run.placement}"`);
+    refuse(`--placement is one of ${description.placements}, not "${run.placement}"`);
+  options.deadline = Math.max(1e9, options.deadline);
   return [options, run];
 }
 
@@ -191,10 +183,11 @@ async function runBatch(batch, operations, end) {
   if (process.hrtime.bigint() > end) fail('not finished within the deadline');
   const value = new Value(operations);
   await batch(operations, value);
-  if (value.wallNs === undefined) fail('a batch never called start() and stop()');
+  if (value.wallNs === undefined) fail('a batch never began its timed part');
+  if (value.operations === 0) fail('a batch did no operation at all');
   const { checked } = value.counts;
   if (checked === undefined) fail('a value lacks the count "checked"');
-  if (checked !== value.operations || checked === 0)
+  if (checked !== value.operations)
     fail(`${value.operations} operations were timed but ${checked} were proven to have happened`);
   return value;
 }
@@ -219,32 +212,15 @@ async function findOperations(batch, target, end) {
   return operations;
 }
 
-function readable(figure, unit) {
-  let i = 0;
-  for (; unit === 's' && i < 3 && figure < 1; i++) figure *= 1000;
-  return `${Number(figure.toPrecision(4))}${unit === '1' ? '' : ` ${['', 'm', 'u', 'n'][i]}${unit}`}`;
+function print(...lines) {
+  try {
+    writeSync(1, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  } catch (error) {
+    fail(`cannot write to standard output: ${error.message}`);
+  }
 }
 
-/** One readable line for a person. */
-function printLine(description, run, values) {
-  const quartile = description.statistic === 'lower_quartile';
-  const parameters = Object.entries(run.parameters).map(([key, value]) => ` ${key}=${value}`);
-  const figures = description.metrics.map((metric) => {
-    const there = values // a figure does not exist where nothing happened that it could be divided by
-      .filter((value) => value.quantity(metric.per) > 0)
-      .map((value) => value.quantity(metric.over) / value.quantity(metric.per))
-      .sort((a, b) => a - b);
-    const chosen = there[Math.floor((there.length - 1) / (quartile ? 4 : 2))];
-    return ` ${metric.name} ${chosen === undefined ? '-' : readable(chosen, metric.unit)}`;
-  });
-  console.log(
-    `${name}${parameters.join('')} @${run.placement}:${figures} (${quartile ? 'lower quartile' : 'median'} of ` +
-      `${values.length} values of ${values[0].operations} operations)`,
-  );
-  for (const text of caveats) console.log(`  caveat: ${text}`);
-}
-
-async function measure(description, run, options, batch) {
+async function measure(run, options, batch) {
   const begin = process.hrtime.bigint();
   const end = begin + BigInt(Math.round(options.deadline));
   let [operations, search] = [options.operations, 0];
@@ -256,7 +232,6 @@ async function measure(description, run, options, batch) {
   }
   const values = [];
   for (let i = 0; i < options.values; i++) values.push(await runBatch(batch, operations, end));
-  if (!options.json) return printLine(description, run, values);
   const meta = {
     type: 'meta',
     protocol: 1,
@@ -270,15 +245,13 @@ async function measure(description, run, options, batch) {
     counters_absent: 'JavaScript cannot open counters: no library of Node makes the system call',
   };
   const said = caveats.map((text) => ({ type: 'caveat', text }));
-  const lines = [meta, ...values.map((value) => value.line()), ...said, { type: 'end', values: values.length }];
-  writeSync(1, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  print(meta, ...values.map((value) => value.line()), ...said, { type: 'end', values: values.length });
 }
 
-async function selftest(description, batch) {
+async function selftest(batch) {
   const value = await runBatch(batch, SELFTEST_OPERATIONS, process.hrtime.bigint() + 60n * 10n ** 9n);
   if (value.operations < SELFTEST_OPERATIONS)
     fail(`${SELFTEST_OPERATIONS} operations were asked for and ${value.operations} done`);
-  for (const metric of description.metrics) [metric.over, metric.per].forEach((key) => value.quantity(key));
 }
 
 /** What a probe calls. `setup(run)` gets the placement, the CPUs and the parameters, and returns the batch: a function of
@@ -286,22 +259,24 @@ async function selftest(description, batch) {
 export async function probe(description, setup) {
   const words = process.argv.slice(2);
   if (words.length === 1 && words[0] === '--describe') {
-    console.log(JSON.stringify({ protocol: 1, probe: name, baseline: null, ...description }));
-    return;
+    return print({ protocol: 1, probe: name, baseline: null, ...description });
   }
   const testing = words.length === 1 && words[0] === '--selftest';
   const [options, run] = parse(description, testing ? [] : words);
   run.cpus = cpusOf(run.placement);
   try {
     const batch = await setup(run);
-    await (testing ? selftest(description, batch) : measure(description, run, options, batch));
+    await (testing ? selftest(batch) : measure(run, options, batch));
   } catch (error) {
     fail(error);
   }
   process.exit(0); // contexts that never end must not keep it alive
 }
 
-/** An integer parameter; the first of the sweep is the default. */
-export const integer = (name, doc, minimum, maximum, sweep, brief) => ({
-  name, type: 'integer', doc, unit: '1', minimum, maximum, sweep, brief,
+/** An integer parameter; the first of the sweep is the default. `more` may have unit and curves. */
+export const integer = (name, doc, minimum, maximum, sweep, brief, more) => ({
+  name, type: 'integer', doc, unit: '1', minimum, maximum, sweep, brief, ...more,
 });
+
+/** A parameter that is one of some words. */
+export const choice = (name, doc, choices, sweep, brief) => ({ name, type: 'choice', doc, choices, sweep, brief });

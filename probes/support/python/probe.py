@@ -63,7 +63,7 @@ class Integer(NamedTuple):
         except ValueError:
             number = self.minimum - 1
         if not self.minimum <= number <= self.maximum:
-            _usage(f'{self.name} is an integer from {self.minimum} to {self.maximum}, not "{text}"')
+            _refuse(f'{self.name} is an integer from {self.minimum} to {self.maximum}, not "{text}"')
         return number
 
     def described(self) -> Dict[str, Any]:
@@ -86,7 +86,7 @@ class Choice(NamedTuple):
     def read(self, text: str) -> str:
         """The word, if it is one of the choices; ends the probe if not."""
         if text not in self.choices:
-            _usage(f'{self.name} is one of {",".join(self.choices)}, not "{text}"')
+            _refuse(f'{self.name} is one of {",".join(self.choices)}, not "{text}"')
         return text
 
     def described(self) -> Dict[str, Any]:
@@ -161,21 +161,6 @@ class Value:
         """Whether a batch has called start()."""
         return self._before is not None
 
-    def quantity(self, name: str) -> float:
-        """A quantity that a metric is made of, in base units; ends the probe if this value lacks it."""
-        ordinary = {
-            "wall": self.wall_ns * self.lanes / 1e9,
-            "cpu": (self._used.user + self._used.system) / 1e9,
-            "user": self._used.user / 1e9,
-            "system": self._used.system / 1e9,
-            "operations": self.operations,
-            "one": 1,
-        }
-        for quantities in (ordinary, self.counts, self.readings):
-            if name in quantities:
-                return quantities[name]
-        return fail(f"a metric is made of {name}, which no value reports")
-
     def line(self) -> Dict[str, Any]:
         """The line of the protocol."""
         own = {
@@ -213,6 +198,7 @@ class Probe:
     placements: Tuple[str, ...]  #: those of same, cross, free that make sense, the default first
     uses: Tuple[str, ...]  #: those of cpu, sched, ipc, disk, net that it loads
     metrics: Tuple[Metric, ...]  #: the first is the main figure
+    value_ms: int = 0  #: a session's values need be no longer; 0: as long as it asks for
     #: Shortest batches before the first value. From Python 3.11 on a function is specialised when it has been called
     #: some times, 8 in 3.11, however long it runs: values before that are of other code than those after.
     rehearsals: int = 10
@@ -272,7 +258,6 @@ def identity() -> str:
 
 
 def _leave(code: int, reason: str) -> NoReturn:
-    sys.stdout.flush()
     os.write(2, f"{identity()}: {reason}\n".encode())
     os._exit(code)  # from any thread, and without the interpreter's own end
 
@@ -287,7 +272,7 @@ def skip(reason: str) -> NoReturn:
     _leave(77, reason)
 
 
-def _usage(reason: str) -> NoReturn:
+def _refuse(reason: str) -> NoReturn:
     _leave(2, reason)
 
 
@@ -327,26 +312,20 @@ class _Options:
         self.target_ns = 10_000_000
         self.values = 9
         self.deadline_s = 60
-        self.json = not sys.stdout.isatty()
 
 
 def _count(option: str, text: str) -> int:
     if not (text.isdigit() and 0 < int(text) <= _MOST_OPERATIONS):
-        _usage(f'{option} takes a positive number, not "{text}"')
+        _refuse(f'{option} takes a number from 1 to 2^40, not "{text}"')
     return int(text)
 
 
 def _duration_ns(option: str, text: str) -> int:
-    for suffix, nanoseconds in (("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)):
-        if text.endswith(suffix):
-            try:
-                number = float(text[: -len(suffix)]) * nanoseconds
-            except ValueError:
-                break
-            if 0 < number < 1e18:
-                return int(number)
-            break
-    _usage(f'{option} takes a duration such as 10ms, not "{text}"')
+    number = text.rstrip("nums")
+    factor = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}.get(text[len(number) :])
+    if factor and number.count(".") < 2 and number.replace(".", "").isdigit() and 0 < float(number) * factor < 1e18:
+        return int(float(number) * factor)
+    return _refuse(f'{option} takes a duration such as 10ms, not "{text}"')
 
 
 def _parse(probe: Probe, arguments: Sequence[str]) -> _Options:
@@ -358,16 +337,16 @@ def _parse(probe: Probe, arguments: Sequence[str]) -> _Options:
     for word in words:
         name, equals, text = word.partition("=")
         if word == "--json":
-            options.json = True
-        elif word.startswith("--"):
+            continue  # it prints nothing else
+        if word.startswith("--"):
             argument = next(words, None)
             if argument is None:
-                _usage(f"{word} takes an argument")
+                _refuse(f"{word} takes an argument")
             _set_option(probe, options, word, argument)
         elif not equals:
-            _usage(f'"{word}" is neither an option nor key=value')
+            _refuse(f'"{word}" is neither an option nor key=value')
         elif name not in known:
-            _usage(f"no parameter is called {name}; --describe lists them")
+            _refuse(f'no parameter is called "{name}"; --describe lists them')
         else:
             probe.given[name] = known[name].read(text)
     return options
@@ -384,10 +363,10 @@ def _set_option(probe: Probe, options: _Options, option: str, argument: str) -> 
         options.deadline_s = max(1, _duration_ns(option, argument) // 1_000_000_000)
     elif option == "--placement":
         if argument not in probe.placements:
-            _usage(f'--placement is one of {",".join(probe.placements)}, not "{argument}"')
+            _refuse(f'--placement is one of {",".join(probe.placements)}, not "{argument}"')
         probe.placement = argument
     else:
-        _usage(f"unknown option {option} {_USAGE}")
+        _refuse(f"unknown option {option} {_USAGE}")
 
 
 def _place(probe: Probe) -> None:
@@ -406,10 +385,12 @@ def _batch(probe: Probe, operations: int, counters: Any = None) -> Value:
     value = Value(operations, counters)
     probe.batch(operations, value)
     if not value.timed:
-        fail("a batch never called start()")
+        fail("a batch never began its timed part")
     if value.operations == 0:
         fail("a batch did no operation at all")
     checked = value.counts.get("checked")
+    if checked is None:
+        fail('a value lacks the count "checked"')
     if checked != value.operations:
         fail(f"{value.operations} operations were timed but {checked} were proven to have happened")
     return value
@@ -441,9 +422,6 @@ def _selftest(probe: Probe) -> None:
     value = _batch(probe, _SELFTEST_OPERATIONS)
     if value.operations < _SELFTEST_OPERATIONS:
         fail(f"{_SELFTEST_OPERATIONS} operations were asked for and {value.operations} done")
-    for metric in probe.metrics:
-        value.quantity(metric.over)
-        value.quantity(metric.per)
     probe.teardown()
     probe.selftest()
 
@@ -478,22 +456,8 @@ def _measure(probe: Probe, options: _Options) -> None:
         _batch(probe, 1 + operations // 8)  # warm-up: a first batch's page faults are not the subject
     versions = probe.versions()
     values = [_batch(probe, operations) for _ in range(options.values)]
-    counted = _count_values(probe, operations, values) if options.json else {}
+    counted = _count_values(probe, operations, values)
     probe.teardown()
-    if options.json:
-        _print_lines(probe, operations, search_ns, versions, values, counted)
-    else:
-        _print_for_a_person(probe, values)
-
-
-def _print_lines(
-    probe: Probe,
-    operations: int,
-    search_ns: int,
-    versions: Dict[str, str],
-    values: Sequence[Value],
-    counted: Dict[str, str],
-) -> None:
     meta = {
         "type": "meta",
         "protocol": PROTOCOL,
@@ -509,8 +473,16 @@ def _print_lines(
         **counted,
     }
     caveats = [{"type": "caveat", "text": text} for text in probe.caveats]
-    for line in (meta, *(value.line() for value in values), *caveats, {"type": "end", "values": len(values)}):
-        sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+    _print(meta, *(value.line() for value in values), *caveats, {"type": "end", "values": len(values)})
+
+
+def _print(*lines: Dict[str, Any]) -> None:
+    try:
+        for line in lines:
+            sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+        sys.stdout.flush()
+    except OSError as error:
+        fail(f"cannot write to standard output: {error.strerror}")
 
 
 def interpreter() -> str:
@@ -518,32 +490,6 @@ def interpreter() -> str:
     name = {"cpython": "CPython", "pypy": "PyPy"}.get(sys.implementation.name, sys.implementation.name)
     locked: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
     return f"{name} {sys.version.split()[0]}{'' if locked else ' without the global interpreter lock'}"
-
-
-def _print_for_a_person(probe: Probe, values: Sequence[Value]) -> None:
-    quartile = probe.statistic == "lower_quartile"
-    figures = []
-    for metric in probe.metrics:
-        # A figure does not exist where nothing happened that it could be divided by.
-        there = sorted(v.quantity(metric.over) / v.quantity(metric.per) for v in values if v.quantity(metric.per) > 0)
-        shown = _figure(there[(len(there) - 1) // (4 if quartile else 2)], metric.unit) if there else "-"
-        figures.append(f"{metric.name} {shown}")
-    parameters = "".join(f" {name}={value}" for name, value in probe.given.items())
-    of_values = f"{len(values)} values of {values[0].operations} operations"
-    print(f"{identity()}{parameters} @{probe.placement}: {', '.join(figures)} "
-          f"({'lower quartile' if quartile else 'median'} of {of_values}; {interpreter()})")  # fmt: skip
-    for text in probe.caveats:
-        print(f"  caveat: {text}")
-
-
-def _figure(figure: float, unit: str) -> str:
-    if unit == "1":
-        return f"{figure:.4g}"
-    factor, prefix = 1.0, ""
-    if unit == "s":
-        scales = ((1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"))
-        factor, prefix = next((scale for scale in scales if figure >= scale[0]), scales[-1])
-    return f"{figure / factor:.4g} {prefix}{unit}"
 
 
 def _describe(kind: Type[Probe]) -> None:
@@ -555,8 +501,9 @@ def _describe(kind: Type[Probe]) -> None:
         "uses": kind.uses,
         "metrics": [metric._asdict() for metric in kind.metrics],
         "parameters": [parameter.described() for parameter in kind.parameters],
+        **({"value_ms": kind.value_ms} if kind.value_ms else {}),
     }
-    print(json.dumps(description, ensure_ascii=False))
+    _print(description)
 
 
 def _out_of_time(_signal: int, _frame: object) -> NoReturn:
@@ -566,7 +513,6 @@ def _out_of_time(_signal: int, _frame: object) -> NoReturn:
 def main(kind: Type[Probe]) -> NoReturn:
     """Do what the command line asks of this probe, and end the process."""
     arguments = sys.argv[1:]
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     if arguments == ["--describe"]:
         _describe(kind)
     else:
@@ -584,5 +530,4 @@ def main(kind: Type[Probe]) -> NoReturn:
         except Exception as error:
             traceback.print_exc()
             fail(f"{type(error).__name__}: {error}")  # at once, whatever threads there are
-    sys.stdout.flush()
     os._exit(0)  # a batch's threads and objects need no orderly end

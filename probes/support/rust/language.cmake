@@ -71,7 +71,6 @@ if(RUST_PROGRAMS)
     VERBATIM)
   foreach(SOURCE IN LISTS RUST_PROGRAMS)
     steelyard_identity(${SOURCE} QUESTION WAY)
-    install(PROGRAMS ${RUST}/target/release/${QUESTION}-${WAY} DESTINATION ${STEELYARD_NATIVE}/probes/${QUESTION}
-      RENAME ${WAY})
+    steelyard_install(${SOURCE} PROGRAMS ${RUST}/target/release/${QUESTION}-${WAY} RENAME ${WAY})
   endforeach()
 endif()

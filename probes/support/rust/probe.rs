@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
+use std::io::Write as _;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -46,16 +46,85 @@ pub struct Metric {
     pub doc: &'static str,
 }
 
-/// What may be varied, an integer within its limits (inclusive). The first of `sweep` is used when nothing is said;
-/// `brief` is those of them that a first session of a few minutes takes, all when empty.
-pub struct Parameter {
-    pub name: &'static str,
-    pub doc: &'static str,
-    pub unit: &'static str,
-    pub sweep: &'static [i64],
-    pub brief: &'static [i64],
-    pub minimum: i64,
-    pub maximum: i64,
+/// What may be varied: an integer within its limits (inclusive), or one of some words. The first of `sweep` is used when
+/// nothing is said; `brief` is those of them that a first session of a few minutes takes, all when empty; `curves` are
+/// metrics that are drawn over it beside the main one.
+pub enum Parameter {
+    Integer {
+        name: &'static str,
+        doc: &'static str,
+        unit: &'static str,
+        sweep: &'static [i64],
+        brief: &'static [i64],
+        curves: &'static [&'static str],
+        minimum: i64,
+        maximum: i64,
+    },
+    Choice {
+        name: &'static str,
+        doc: &'static str,
+        choices: &'static [&'static str],
+        sweep: &'static [&'static str],
+        brief: &'static [&'static str],
+    },
+}
+
+/// What a parameter is set to.
+enum Setting {
+    Integer(i64),
+    Choice(&'static str),
+}
+
+impl Parameter {
+    fn name(&self) -> &'static str {
+        match self {
+            Parameter::Integer { name, .. } | Parameter::Choice { name, .. } => name,
+        }
+    }
+
+    fn default(&self) -> Setting {
+        match self {
+            Parameter::Integer { sweep, .. } => Setting::Integer(sweep[0]),
+            Parameter::Choice { sweep, .. } => Setting::Choice(sweep[0]),
+        }
+    }
+
+    fn read(&self, text: &str) -> Setting {
+        match self {
+            Parameter::Integer { name, minimum, maximum, .. } => match text.parse() {
+                Ok(number) if (*minimum..=*maximum).contains(&number) => Setting::Integer(number),
+                _ => refuse(&format!("{name} is an integer from {minimum} to {maximum}, not \"{text}\"")),
+            },
+            Parameter::Choice { name, choices, .. } => match choices.iter().find(|choice| **choice == text) {
+                Some(choice) => Setting::Choice(choice),
+                None => refuse(&format!("{name} is one of {}, not \"{text}\"", choices.join(","))),
+            },
+        }
+    }
+
+    fn described(&self) -> String {
+        match self {
+            Parameter::Integer { name, doc, unit, sweep, brief, curves, minimum, maximum } => object(&[
+                ("type", quoted("integer")),
+                ("name", quoted(name)),
+                ("doc", quoted(doc)),
+                ("unit", quoted(unit)),
+                ("minimum", minimum.to_string()),
+                ("maximum", maximum.to_string()),
+                ("sweep", list(sweep, i64::to_string)),
+                ("brief", list(brief, i64::to_string)),
+                ("curves", list(curves, |word| quoted(word))),
+            ]),
+            Parameter::Choice { name, doc, choices, sweep, brief } => object(&[
+                ("type", quoted("choice")),
+                ("name", quoted(name)),
+                ("doc", quoted(doc)),
+                ("choices", list(choices, |word| quoted(word))),
+                ("sweep", list(sweep, |word| quoted(word))),
+                ("brief", list(brief, |word| quoted(word))),
+            ]),
+        }
+    }
 }
 
 /// The descriptor: the fields are those of docs/reference/protocol.md.
@@ -67,6 +136,8 @@ pub struct Probe {
     pub placements: &'static [Placement],
     pub uses: &'static [&'static str],
     pub baseline: Option<&'static str>,
+    /// A session's values need be no longer; 0: as long as it asks for.
+    pub value_ms: u32,
     pub metrics: &'static [Metric],
     pub parameters: &'static [Parameter],
 }
@@ -94,15 +165,23 @@ impl Placement {
 pub struct Run {
     pub placement: Placement,
     pub cpus: Vec<usize>,
-    parameters: BTreeMap<&'static str, i64>,
+    parameters: BTreeMap<&'static str, Setting>,
 }
 
 impl Run {
-    /// The value of a declared parameter.
+    /// The value of a declared parameter that is an integer.
     pub fn integer(&self, name: &str) -> i64 {
         match self.parameters.get(name) {
-            Some(value) => *value,
-            None => fail(&format!("the probe asks for a parameter {name} that it does not declare")),
+            Some(Setting::Integer(value)) => *value,
+            _ => fail(&format!("the probe asks for an integer parameter {name} that it does not declare")),
+        }
+    }
+
+    /// The value of a declared parameter that is one of some words.
+    pub fn choice(&self, name: &str) -> &'static str {
+        match self.parameters.get(name) {
+            Some(Setting::Choice(word)) => word,
+            _ => fail(&format!("the probe asks for a choice parameter {name} that it does not declare")),
         }
     }
 
@@ -162,7 +241,7 @@ impl Value {
     /// End of the timed part.
     pub fn stop(&mut self) {
         let now = Instant::now();
-        let Some((usage, begin)) = self.begin.take() else { fail("a batch never called start()") };
+        let Some((usage, begin)) = self.begin.take() else { fail("a batch never began its timed part") };
         self.wall_ns = nanoseconds(now - begin);
         self.events = counters::between(&self.events, self.read_counters());
         self.usage = Usage::now().since(&usage);
@@ -179,50 +258,30 @@ impl Value {
         self.readings.push((name, reading));
     }
 
-    fn quantity(&self, name: &str) -> f64 {
-        match name {
-            "wall" => self.wall_ns as f64 * self.lanes as f64 / 1e9,
-            "cpu" => (self.usage.user_ns + self.usage.system_ns) as f64 / 1e9,
-            "user" => self.usage.user_ns as f64 / 1e9,
-            "system" => self.usage.system_ns as f64 / 1e9,
-            "operations" => self.operations as f64,
-            "one" => 1.0,
-            _ => {
-                let count = self.counts.iter().find(|(known, _)| *known == name).map(|(_, count)| *count as f64);
-                let reading = self.readings.iter().find(|(known, _)| *known == name).map(|(_, reading)| *reading);
-                match count.or(reading) {
-                    Some(quantity) => quantity,
-                    None => fail(&format!("a metric is made of {name}, which no value reports")),
-                }
-            }
-        }
-    }
-
-    fn print(&self) {
-        let mut line = format!(
-            "{{\"type\":\"value\",\"operations\":{},\"wall_ns\":{},\"lanes\":{},\"cpu_ns\":{},\"user_ns\":{},\
-             \"system_ns\":{},\"voluntary\":{},\"involuntary\":{},\"minor_faults\":{},\"run_delay_ns\":{}",
-            self.operations,
-            self.wall_ns,
-            self.lanes,
-            self.usage.user_ns + self.usage.system_ns,
-            self.usage.user_ns,
-            self.usage.system_ns,
-            self.usage.voluntary,
-            self.usage.involuntary,
-            self.usage.minor_faults,
-            self.usage.run_delay_ns,
-        );
-        let counts: Vec<String> = self.counts.iter().map(|(name, count)| format!("\"{name}\":{count}")).collect();
-        let readings: Vec<String> = self.readings.iter().map(|(name, value)| format!("\"{name}\":{value:e}")).collect();
-        let _ = write!(line, ",\"counts\":{{{}}},\"readings\":{{{}}}", counts.join(","), readings.join(","));
+    fn line(&self) -> String {
+        let mut fields = vec![
+            ("type", quoted("value")),
+            ("operations", self.operations.to_string()),
+            ("wall_ns", self.wall_ns.to_string()),
+            ("lanes", self.lanes.to_string()),
+            ("cpu_ns", (self.usage.user_ns + self.usage.system_ns).to_string()),
+            ("user_ns", self.usage.user_ns.to_string()),
+            ("system_ns", self.usage.system_ns.to_string()),
+            ("voluntary", self.usage.voluntary.to_string()),
+            ("involuntary", self.usage.involuntary.to_string()),
+            ("minor_faults", self.usage.minor_faults.to_string()),
+            ("run_delay_ns", self.usage.run_delay_ns.to_string()),
+            ("counts", object(&self.counts)),
+            (
+                "readings",
+                object(&self.readings.iter().map(|(name, value)| (*name, format!("{value:e}"))).collect::<Vec<_>>()),
+            ),
+        ];
         if let Some((operations, events)) = &self.again {
-            let events: Vec<String> = events.iter().map(|(name, counter)| format!("\"{name}\":{counter:?}")).collect();
-            let events = events.join(",");
-            let _ = write!(line, ",\"counters\":{{\"operations\":{operations},\"events\":{{{events}}}}}");
+            let events: Vec<_> = events.iter().map(|(name, counter)| (*name, format!("{counter:?}"))).collect();
+            fields.push(("counters", object(&[("operations", operations.to_string()), ("events", object(&events))])));
         }
-        line.push('}');
-        say(&line);
+        object(&fields)
     }
 }
 
@@ -311,7 +370,7 @@ pub fn skip(reason: &str) -> ! {
     leave(77, reason)
 }
 
-fn usage(reason: &str) -> ! {
+fn refuse(reason: &str) -> ! {
     leave(2, reason)
 }
 
@@ -337,8 +396,8 @@ extern "C" fn out_of_time(_signal: i32) {
 // --- printing --------------------------------------------------------------------------------------------------------
 
 fn say(line: &str) {
-    if writeln!(std::io::stdout(), "{line}").is_err() {
-        fail("cannot write to standard output");
+    if let Err(error) = writeln!(std::io::stdout(), "{line}") {
+        fail(&format!("cannot write to standard output: {error}"));
     }
 }
 
@@ -364,107 +423,72 @@ fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
     format!("[{}]", items.iter().map(text).collect::<Vec<_>>().join(","))
 }
 
+/// An object of JSON, of values that are JSON already.
+fn object<T: std::fmt::Display>(fields: &[(&str, T)]) -> String {
+    let pairs: Vec<String> = fields.iter().map(|(name, value)| format!("{}:{value}", quoted(name))).collect();
+    format!("{{{}}}", pairs.join(","))
+}
+
 fn describe(name: &str, probe: &Probe) {
     let metric = |m: &Metric| {
-        format!(
-            "{{\"name\":{},\"unit\":{},\"better\":{},\"over\":{},\"per\":{},\"doc\":{}}}",
-            quoted(m.name),
-            quoted(m.unit),
-            quoted(m.better),
-            quoted(m.over),
-            quoted(m.per),
-            quoted(m.doc)
-        )
+        let fields = [
+            ("name", m.name),
+            ("unit", m.unit),
+            ("better", m.better),
+            ("over", m.over),
+            ("per", m.per),
+            ("doc", m.doc),
+        ];
+        object(&fields.map(|(field, text)| (field, quoted(text))))
     };
-    let parameter = |p: &Parameter| {
-        let brief =
-            if p.brief.is_empty() { String::new() } else { format!(",\"brief\":{}", list(p.brief, i64::to_string)) };
-        format!(
-            "{{\"name\":{},\"type\":\"integer\",\"doc\":{},\"unit\":{},\"minimum\":{},\"maximum\":{},\"sweep\":{}{brief}}}",
-            quoted(p.name), quoted(p.doc), quoted(p.unit), p.minimum, p.maximum, list(p.sweep, i64::to_string)
-        )
-    };
-    say(&format!(
-        "{{\"protocol\":{PROTOCOL},\"probe\":{},\"question\":{},\"operation\":{},\"source\":{},\"statistic\":{},\
-         \"baseline\":{},\"placements\":{},\"uses\":{},\"metrics\":{},\"parameters\":{}}}",
-        quoted(name),
-        quoted(probe.question),
-        quoted(probe.operation),
-        quoted(probe.source),
-        quoted(probe.statistic),
-        probe.baseline.map_or("null".to_string(), quoted),
-        list(probe.placements, |placement| quoted(placement.name())),
-        list(probe.uses, |word| quoted(word)),
-        list(probe.metrics, metric),
-        list(probe.parameters, parameter),
-    ));
+    let mut fields = vec![
+        ("protocol", PROTOCOL.to_string()),
+        ("probe", quoted(name)),
+        ("question", quoted(probe.question)),
+        ("operation", quoted(probe.operation)),
+        ("source", quoted(probe.source)),
+        ("statistic", quoted(probe.statistic)),
+        ("baseline", probe.baseline.map_or("null".to_string(), quoted)),
+        ("placements", list(probe.placements, |placement| quoted(placement.name()))),
+        ("uses", list(probe.uses, |word| quoted(word))),
+        ("metrics", list(probe.metrics, metric)),
+        ("parameters", list(probe.parameters, Parameter::described)),
+    ];
+    if probe.value_ms > 0 {
+        fields.push(("value_ms", probe.value_ms.to_string()));
+    }
+    say(&object(&fields));
 }
 
-fn print_meta(name: &str, run: &Run, probe: &Probe, operations: u64, search: Duration, counters: &Counters) {
-    let parameters: Vec<String> =
-        probe.parameters.iter().map(|p| format!("{}:{}", quoted(p.name), run.integer(p.name))).collect();
-    let counted: String = [("counters", &counters.scope), ("counters_absent", &counters.absent)]
+fn print_lines(name: &str, run: &Run, operations: u64, search: Duration, values: &[Value], counters: &Counters) {
+    let given: Vec<_> = run
+        .parameters
         .iter()
-        .filter(|(_, text)| !text.is_empty())
-        .map(|(key, text)| format!(",{}:{}", quoted(key), quoted(text)))
+        .map(|(name, setting)| match setting {
+            Setting::Integer(number) => (*name, number.to_string()),
+            Setting::Choice(word) => (*name, quoted(word)),
+        })
         .collect();
-    say(&format!(
-        "{{\"type\":\"meta\",\"protocol\":{PROTOCOL},\"probe\":{},\"parameters\":{{{}}},\"placement\":{},\"cpus\":{},\
-         \"operations\":{operations},\"compiler\":{},\"flags\":{},\"clock\":\"CLOCK_MONOTONIC\",\"search_ns\":{}{counted}}}",
-        quoted(name),
-        parameters.join(","),
-        quoted(run.placement.name()),
-        list(&run.cpus, usize::to_string),
-        quoted(COMPILER),
-        quoted(FLAGS),
-        nanoseconds(search),
-    ));
-}
-
-fn print_end(values: usize) {
+    say(&object(&[
+        ("type", quoted("meta")),
+        ("protocol", PROTOCOL.to_string()),
+        ("probe", quoted(name)),
+        ("parameters", object(&given)),
+        ("placement", quoted(run.placement.name())),
+        ("cpus", list(&run.cpus, usize::to_string)),
+        ("operations", operations.to_string()),
+        ("compiler", quoted(COMPILER)),
+        ("flags", quoted(FLAGS)),
+        ("clock", quoted("CLOCK_MONOTONIC")),
+        ("search_ns", nanoseconds(search).to_string()),
+        ("counters", quoted(&counters.scope)),
+        ("counters_absent", quoted(&counters.absent)),
+    ]));
+    values.iter().for_each(|value| say(&value.line()));
     for text in CAVEATS.lock().unwrap_or_else(|_| fail("a thread panicked")).iter() {
-        say(&format!("{{\"type\":\"caveat\",\"text\":{}}}", quoted(text)));
+        say(&object(&[("type", quoted("caveat")), ("text", quoted(text))]));
     }
-    say(&format!("{{\"type\":\"end\",\"values\":{values}}}"));
-}
-
-/// One readable line for a person.
-fn print_line(name: &str, run: &Run, probe: &Probe, values: &[Value]) {
-    let mut line = name.to_string();
-    for parameter in probe.parameters {
-        let _ = write!(line, " {}={}", parameter.name, run.integer(parameter.name));
-    }
-    let _ = write!(line, " @{}:", run.placement.name());
-    let quartile = probe.statistic == "lower_quartile";
-    for (number, metric) in probe.metrics.iter().enumerate() {
-        // A figure does not exist where nothing happened that it could be divided by.
-        let mut figures: Vec<f64> = values
-            .iter()
-            .filter(|value| value.quantity(metric.per) > 0.0)
-            .map(|value| value.quantity(metric.over) / value.quantity(metric.per))
-            .collect();
-        figures.sort_by(f64::total_cmp);
-        let chosen = figures.get(figures.len().saturating_sub(1) / if quartile { 4 } else { 2 });
-        let text = chosen.map_or("-".to_string(), |figure| readable(*figure, metric.unit));
-        let _ = write!(line, "{} {} {text}", if number > 0 { "," } else { "" }, metric.name);
-    }
-    let statistic = if quartile { "lower quartile" } else { "median" };
-    let _ = write!(line, " ({statistic} of {} values of {} operations)", values.len(), values[0].operations);
-    say(&line);
-    for text in CAVEATS.lock().unwrap_or_else(|_| fail("a thread panicked")).iter() {
-        say(&format!("  caveat: {text}"));
-    }
-}
-
-fn readable(figure: f64, unit: &str) -> String {
-    let scales = [(1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")];
-    let (factor, prefix) = match unit {
-        "s" => *scales.iter().find(|(factor, _)| figure >= *factor).unwrap_or(&scales[3]),
-        _ => scales[0],
-    };
-    let scaled = figure / factor;
-    let decimals = if scaled == 0.0 { 0 } else { (3 - scaled.abs().log10().floor() as i32).clamp(0, 9) as usize };
-    format!("{scaled:.decimals$}{}", if unit == "1" { String::new() } else { format!(" {prefix}{unit}") })
+    say(&object(&[("type", quoted("end")), ("values", values.len().to_string())]));
 }
 
 // --- the command line ------------------------------------------------------------------------------------------------
@@ -474,41 +498,34 @@ struct Options {
     values: u64,
     target_ns: u64,
     deadline_s: u64,
-    json: bool,
 }
 
 fn parse_count(option: &str, text: &str) -> u64 {
     match text.parse() {
-        Ok(number) if number > 0 && text.starts_with(|c: char| c.is_ascii_digit()) => number,
-        _ => usage(&format!("{option} takes a positive number, not \"{text}\"")),
+        Ok(number) if (1..=MAX_OPERATIONS as u64).contains(&number) => number,
+        _ => refuse(&format!("{option} takes a number from 1 to 2^40, not \"{text}\"")),
     }
 }
 
 fn parse_duration_ns(option: &str, text: &str) -> u64 {
-    for (suffix, factor) in [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)] {
-        if let Some(Ok(number)) = text.strip_suffix(suffix).map(str::parse::<f64>) {
-            if number > 0.0 && number * factor < 1e18 {
-                return (number * factor) as u64;
-            }
+    let (digits, suffix) = text.split_at(text.trim_end_matches(|c: char| c.is_ascii_lowercase()).len());
+    let factor = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)].iter().find(|(unit, _)| *unit == suffix);
+    match (digits.parse::<f64>(), factor) {
+        (Ok(number), Some((_, factor)))
+            if !digits.contains(|c: char| c != '.' && !c.is_ascii_digit())
+                && number > 0.0
+                && number * factor < 1e18 =>
+        {
+            (number * factor) as u64
         }
+        _ => refuse(&format!("{option} takes a duration such as 10ms, not \"{text}\"")),
     }
-    usage(&format!("{option} takes a duration such as 10ms, not \"{text}\""))
 }
 
 fn parse_placement(probe: &Probe, text: &str) -> Placement {
     let known = probe.placements.iter().find(|placement| placement.name() == text);
     let names: Vec<&str> = probe.placements.iter().map(|placement| placement.name()).collect();
-    *known.unwrap_or_else(|| usage(&format!("--placement is one of {}, not \"{text}\"", names.join(","))))
-}
-
-fn parse_parameter(probe: &'static Probe, key: &str, text: &str) -> (&'static str, i64) {
-    let Some(parameter) = probe.parameters.iter().find(|parameter| parameter.name == key) else {
-        usage(&format!("no parameter is called {key}; --describe lists them"))
-    };
-    match text.parse() {
-        Ok(number) if (parameter.minimum..=parameter.maximum).contains(&number) => (parameter.name, number),
-        _ => usage(&format!("{key} is an integer from {} to {}, not \"{text}\"", parameter.minimum, parameter.maximum)),
-    }
+    *known.unwrap_or_else(|| refuse(&format!("--placement is one of {}, not \"{text}\"", names.join(","))))
 }
 
 fn parse(probe: &'static Probe, run: &mut Run, arguments: &[String]) -> Options {
@@ -517,30 +534,31 @@ fn parse(probe: &'static Probe, run: &mut Run, arguments: &[String]) -> Options 
         values: DEFAULT_VALUES,
         target_ns: DEFAULT_TARGET_NS,
         deadline_s: DEFAULT_DEADLINE_S,
-        json: !std::io::stdout().is_terminal(),
     };
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         if word == "--json" {
-            options.json = true;
+            continue; // it prints nothing else
         } else if word.starts_with("--") {
-            let Some(argument) = rest.next() else { usage(&format!("{word} takes an argument")) };
+            let Some(argument) = rest.next() else { refuse(&format!("{word} takes an argument")) };
             match word.as_str() {
                 "--operations" => options.operations = Some(parse_count(word, argument)),
                 "--values" => options.values = parse_count(word, argument),
                 "--target" => options.target_ns = parse_duration_ns(word, argument),
                 "--deadline" => options.deadline_s = parse_duration_ns(word, argument) / 1_000_000_000,
                 "--placement" => run.placement = parse_placement(probe, argument),
-                _ => usage(&format!(
+                _ => refuse(&format!(
                     "unknown option {word} (--describe, --selftest, --operations, --values, --target, --deadline, \
                      --placement, --json, key=value)"
                 )),
             }
         } else if let Some((key, text)) = word.split_once('=') {
-            let (name, number) = parse_parameter(probe, key, text);
-            run.parameters.insert(name, number);
+            let Some(parameter) = probe.parameters.iter().find(|parameter| parameter.name() == key) else {
+                refuse(&format!("no parameter is called \"{key}\"; --describe lists them"))
+            };
+            run.parameters.insert(parameter.name(), parameter.read(text));
         } else {
-            usage(&format!("\"{word}\" is neither an option nor key=value"));
+            refuse(&format!("\"{word}\" is neither an option nor key=value"));
         }
     }
     options
@@ -580,11 +598,14 @@ fn run_batch_counted(batch: &mut Batch<'_>, operations: u64, counters: Option<Ar
     let mut value = Value::new(operations, counters);
     batch(operations, &mut value);
     if value.begin.is_none() {
-        fail("a batch never called start()");
+        fail("a batch never began its timed part");
+    }
+    if value.operations == 0 {
+        fail("a batch did no operation at all");
     }
     match value.counts.iter().find(|(name, _)| *name == "checked") {
         None => fail("a value lacks the count \"checked\""),
-        Some((_, checked)) if *checked != value.operations || *checked == 0 => {
+        Some((_, checked)) if *checked != value.operations => {
             fail(&format!("{} operations were timed but {checked} were proven to have happened", value.operations))
         }
         Some(_) => value,
@@ -614,14 +635,10 @@ fn find_operations(batch: &mut Batch<'_>, target_ns: u64) -> u64 {
     operations
 }
 
-fn selftest(probe: &Probe, batch: &mut Batch<'_>) {
+fn selftest(batch: &mut Batch<'_>) {
     let value = run_batch(batch, SELFTEST_OPERATIONS);
     if value.operations < SELFTEST_OPERATIONS {
         fail(&format!("{SELFTEST_OPERATIONS} operations were asked for and {} done", value.operations));
-    }
-    for metric in probe.metrics {
-        value.quantity(metric.over);
-        value.quantity(metric.per);
     }
 }
 
@@ -637,7 +654,7 @@ fn count_values(batch: &mut Batch<'_>, operations: u64, values: &mut [Value]) ->
     counters
 }
 
-fn measure(name: &str, probe: &Probe, run: &Run, options: &Options, batch: &mut Batch<'_>) {
+fn measure(name: &str, run: &Run, options: &Options, batch: &mut Batch<'_>) {
     let begin = Instant::now();
     let (operations, search) = match options.operations {
         Some(operations) => {
@@ -647,25 +664,20 @@ fn measure(name: &str, probe: &Probe, run: &Run, options: &Options, batch: &mut 
         None => (find_operations(batch, options.target_ns), begin.elapsed()),
     };
     let mut values: Vec<Value> = (0..options.values).map(|_| run_batch(batch, operations)).collect();
-    if options.json {
-        let counters = count_values(batch, operations, &mut values);
-        print_meta(name, run, probe, operations, search, &counters);
-        values.iter().for_each(Value::print);
-        print_end(values.len());
-    } else {
-        print_line(name, run, probe, &values);
-    }
+    let counters = count_values(batch, operations, &mut values);
+    print_lines(name, run, operations, search, &values, &counters);
 }
 
 /// Called by [`main!`]; `target` is the build's name of the program, `question-way`.
 pub fn start(target: &str, probe: &'static Probe, setup: for<'run> fn(&'run Run) -> Batch<'run>) {
     let name = NAME.get_or_init(|| target.replacen('-', "/", 1));
+    std::panic::set_hook(Box::new(|problem| fail(&problem.to_string())));
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments == ["--describe"] {
         return describe(name, probe);
     }
     let testing = arguments == ["--selftest"];
-    let parameters = probe.parameters.iter().map(|parameter| (parameter.name, parameter.sweep[0])).collect();
+    let parameters = probe.parameters.iter().map(|parameter| (parameter.name(), parameter.default())).collect();
     let mut run = Run { placement: probe.placements[0], cpus: Vec::new(), parameters };
     let options = parse(probe, &mut run, if testing { &[] } else { &arguments });
     find_cpus(&mut run);
@@ -676,9 +688,9 @@ pub fn start(target: &str, probe: &'static Probe, setup: for<'run> fn(&'run Run)
     }
     let mut batch = setup(&run);
     if testing {
-        selftest(probe, &mut batch);
+        selftest(&mut batch);
     } else {
-        measure(name, probe, &run, &options, &mut batch);
+        measure(name, &run, &options, &mut batch);
     }
 }
 
