@@ -32,6 +32,12 @@ class SessionFileError(SteelyardError):
     exit_code = 66
 
 
+class StudyError(SteelyardError):
+    """A study's folder is missing, or one of its entries is wrong."""
+
+    exit_code = 67
+
+
 class EngineError(SteelyardError):
     """The engine that should place a fleet's work is not installed, or refuses what is asked of it."""
 

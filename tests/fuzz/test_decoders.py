@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from steelyard.errors import InstallationError, ProtocolError, SelectionError, SessionFileError, UsageError
+from steelyard.errors import ProtocolError, SelectionError, SessionFileError, StudyError, UsageError
+from steelyard.judge import studies
 from steelyard.judge.findings import judge
 from steelyard.keep import imported
 from steelyard.keep import session as sessions
@@ -17,6 +18,7 @@ from steelyard.records import CasePattern
 from steelyard.show import formats
 from steelyard.units import parse_duration
 from tests.making import a_case, a_descriptor
+from tests.studies import folder
 
 DESCRIPTOR = a_descriptor("example/steady")
 CASE = a_case("example/steady")
@@ -137,9 +139,12 @@ def test_a_duration_is_above_zero_or_refused(text):
         assert parse_duration(text) > 0
 
 
-@given(broken(b'[source]\nid="x"\n[[claim]]\nid="a"\nstatement="b"\n[claim.test]\nrule="flat"\n'))
-def test_a_library_file_is_read_or_refused(contents):
-    from steelyard.judge import claims
-
-    with contextlib.suppress(InstallationError, msgspec.DecodeError, UnicodeDecodeError):
-        claims.read(contents, "file.toml")
+@given(
+    st.sampled_from(["study.toml", "figures.toml", "simulated.toml", "tables.toml", "claims.toml"]),
+    broken(
+        b'title="x"\n[[claim]]\nid="a"\neach={n=["1"]}\nstatement="b"\n[claim.test]\nrule="flat"\n[[figure]]\nvalue=1\n'
+    ),
+)
+def test_a_file_of_a_study_is_read_or_refused(name, contents):
+    with contextlib.suppress(StudyError):
+        studies.read("study", {**folder(), name: contents})

@@ -7,7 +7,7 @@ may name no such probe.
 
 import pytest
 
-from steelyard.judge import claims, explain, published, tables
+from steelyard.judge import explain, studies
 from steelyard.judge.claims import Flat, Growth, Range
 from steelyard.measure import catalog, protocol
 from steelyard.records import CasePattern
@@ -39,7 +39,7 @@ def metric_of(descriptor, name):
     return found[0]
 
 
-@pytest.mark.parametrize("item", claims.library(), ids=lambda item: item.claim.id)
+@pytest.mark.parametrize("item", studies.library().claims, ids=lambda item: item.claim.id)
 def test_a_claim_names_what_its_probes_have(probes, item):
     test = item.claim.test
     for operand in test.operands:
@@ -56,7 +56,7 @@ def test_a_claim_names_what_its_probes_have(probes, item):
             assert metric.unit == test.unit
 
 
-@pytest.mark.parametrize("item", published.library(), ids=lambda item: item.figure.mechanism)
+@pytest.mark.parametrize("item", studies.library().figures, ids=lambda item: item.figure.mechanism)
 def test_a_figure_stands_beside_what_its_probe_has(probes, item):
     figure = item.figure
     pattern = CasePattern.parse(figure.case or "")
@@ -66,10 +66,10 @@ def test_a_figure_stands_beside_what_its_probe_has(probes, item):
         assert metric_of(probe.descriptor, figure.metric).unit == figure.unit
 
 
-@pytest.mark.parametrize("item", tables.library(), ids=lambda item: item[1].title)
+@pytest.mark.parametrize("item", studies.library().tables, ids=lambda item: item.outline.title)
 def test_a_column_of_ours_names_cases_of_their_probes(probes, item):
-    _, table = item
-    for case in (case for column in table.column for case in tables.cases_of(table, column)):
+    ours = [column for column in item.outline.column if column.era == "now"]
+    for case in (case for column in ours for case in item.outline.cases(column)):
         probe = probes.get(CasePattern.parse(case).probe)
         if probe is not None:
             pattern = named(probe.descriptor, case)

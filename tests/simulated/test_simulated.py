@@ -7,7 +7,7 @@ import sysconfig
 
 import pytest
 
-from steelyard.judge import published
+from steelyard.judge import studies
 from tests import processes
 from tests.simulated import schedulers
 
@@ -18,7 +18,7 @@ def test_the_library_holds_what_the_simulator_says():
 
 
 def test_the_costs_are_fitted_to_the_published_figures_and_to_no_others():
-    known = {item.figure.mechanism: item.figure.value for item in published.library()}
+    known = {item.figure.mechanism: item.figure.value for item in studies.library().figures}
     lines = [json.loads(line) for line in schedulers.STUDY.read_text().splitlines()]
     for kind, line in zip(schedulers.KINDS, lines, strict=True):
         for point in line["points"]:
@@ -33,7 +33,7 @@ def test_of_the_changed_kernel_only_two_contexts_are_fitted():
 
 
 def test_the_ratios_of_the_article_contradict_the_table_and_the_simulation_agrees_with_the_table():
-    known = {item.figure.mechanism: item.figure for item in published.library()}
+    known = {item.figure.mechanism: item.figure for item in studies.library().figures}
     simulated = {figure["mechanism"]: figure["value"] for figure in schedulers.figures(schedulers.answers())}
     for kind, said in (("processes", 1.9), ("threads", 3.2)):
         ratio = known[f"yield among 40 {kind}, Linux 2.0.30 over NT"]

@@ -32,7 +32,7 @@ def command(
     session
         Session file; the newest one of the sessions folder when left out.
     source
-        Only what this source says, or those whose ids begin so: ``wzxue/code``, ``wzxue``.
+        Only what this study says, by its name or the beginning of its id: ``linux-ipc``, ``wzxue/code``, ``wzxue``.
     advice
         Print what becomes of the advice that claims carry: still worth following here, done by the compiler, no longer
         true, or undecided.
@@ -45,7 +45,7 @@ def command(
     """
     findings = judge_claims(sessions.read(session or sessions.latest()))
     if source is not None:
-        kept = tuple(finding for finding in findings.findings if finding.source.id.startswith(source))
+        kept = tuple(finding for finding in findings.findings if finding.source.is_meant_by(source))
         if not kept:
             known = ", ".join(dict.fromkeys(finding.source.id for finding in findings.findings))
             raise UsageError(f'no claim is from "{source}"; there are those of {known}')

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from steelyard.errors import InstallationError
-from steelyard.judge import claims, published
+from steelyard.judge import studies
 from steelyard.measure import catalog
 from steelyard.show import formats, reference
 
@@ -28,6 +28,7 @@ def command(folder: Path) -> None:
     from steelyard.cli import build_app
 
     app = build_app()
+    others = studies.library()
     found = catalog.load(catalog.probe_folders())
     folder.mkdir(parents=True, exist_ok=True)
     manual = reference.manual(app.generate_docs(output_format="rst", recursive=True))
@@ -36,8 +37,8 @@ def command(folder: Path) -> None:
     pages = {
         "commands": app.generate_docs(output_format="markdown", recursive=True),
         "probes": reference.probes([probe.descriptor for probe in found.probes.values()], found.skips),
-        "claims": reference.claims(claims.library()),
-        "published": reference.published(published.library()),
+        "claims": reference.claims(others.claims),
+        "published": reference.published(others.figures),
         "session-file": reference.session_file(),
         "formats": formats.page(),
     }

@@ -14,7 +14,7 @@ from importlib import resources
 import msgspec
 
 from steelyard.errors import InstallationError
-from steelyard.judge import claims as language
+from steelyard.judge import studies
 from steelyard.judge.claims import ClaimVerdict, Operand
 from steelyard.judge.findings import CaseFinding, Findings
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
@@ -124,7 +124,7 @@ def first_session() -> FirstSession:
         found = msgspec.toml.decode(file.read_bytes(), type=FirstSession)
     except msgspec.DecodeError as error:
         raise InstallationError(f"library/first_session.toml: {error}") from error
-    ids = {item.claim.id for item in language.library()}
+    ids = {item.claim.id for item in studies.library().claims}
     for name in found.claims:
         if name not in ids:
             raise InstallationError(f"library/first_session.toml: no claim of the library has the id {name!r}")
@@ -134,7 +134,7 @@ def first_session() -> FirstSession:
 def operands(*, known: bool = False) -> list[Operand]:
     """Every figure that a first session needs: of its prices and of its claims, or of the ``known`` prices alone."""
     first = first_session()
-    of_claims = [item.claim for item in language.library() if item.claim.id in first.claims and not known]
+    of_claims = [item.claim for item in studies.library().claims if item.claim.id in first.claims and not known]
     return [*first.operands(known=known), *(operand for claim in of_claims for operand in claim.test.operands)]
 
 

@@ -1,23 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The language of claims: falsifiable statements with scope and rule, from library/claims/*.toml, one file a source.
-
-`verdicts` holds them against a session; `published` has the sources and the figures that they come from.
-"""
+"""The language of claims: falsifiable statements with scope and rule. `studies` reads them, `verdicts` judges them."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from enum import StrEnum
-from functools import cache
-from importlib import resources
 from typing import Any
 
 import msgspec
 
-from steelyard.errors import InstallationError
-from steelyard.judge import published
-from steelyard.judge.published import Source
+from steelyard.judge.published import Source, check_case
 from steelyard.judge.stats.growth import Form
 from steelyard.records import CasePattern, Record
 
@@ -41,8 +34,7 @@ class Operand(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Refuse what is no case."""
-        if CasePattern.parse(self.case) is None:
-            raise ValueError(f"{self.case!r} is no case: write question/way[param=value,…]@placement")
+        check_case(self.case)
 
     @property
     def pattern(self) -> CasePattern:
@@ -196,61 +188,22 @@ class Sourced(Record, frozen=True, kw_only=True):
     claim: Claim
 
 
-class _File(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    source: str
-    claim: tuple[dict[str, Any], ...]
-
-
 class _Settings(Record, frozen=True, kw_only=True):
     each: dict[str, list[str]]
 
 
-@cache
-def library() -> tuple[Sourced, ...]:
-    """Every claim, file by file. Raises InstallationError with the file and the field that is wrong."""
-    folder = resources.files("steelyard.judge.library") / "claims"
-    paths = sorted(folder.iterdir(), key=lambda path: path.name)
-    found = [
-        sourced
-        for path in paths
-        if path.name.endswith(".toml")
-        for sourced in read(path.read_bytes(), f"library/claims/{path.name}")
-    ]
-    _check_ids([sourced.claim.id for sourced in found], "library/claims")
-    return tuple(found)
-
-
-def read(contents: bytes, name: str) -> tuple[Sourced, ...]:
-    """The claims of one file. Raises InstallationError with this name, the claim and the field that is wrong."""
-    try:
-        file = msgspec.toml.decode(contents, type=_File)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InstallationError(f"{name}: {error}") from error
-    source = published.sources().get(file.source)
-    if source is None:
-        raise InstallationError(f"{name}: no file in library/published has the source {file.source!r}")
-    claims = [claim for number, entry in enumerate(file.claim, start=1) for claim in _claims(entry, name, number)]
-    _check_ids([claim.id for claim in claims], name)
-    return tuple(Sourced(source=source, claim=claim) for claim in claims)
-
-
-def _claims(entry: dict[str, Any], name: str, number: int) -> list[Claim]:
+def expand(entry: dict[str, Any]) -> list[Claim]:
     """The claims of an entry: one, or with ``each`` one for every combination of these parameters' values.
 
-    In the texts of such an entry ``{parameter}`` stands for the value.
+    In the texts of such an entry ``{parameter}`` stands for the value. Raises msgspec.ValidationError.
     """
-    where = f"{name}: claim {entry.get('id', number)!r}"
-    try:
-        each = msgspec.convert({"each": entry.get("each", {})}, type=_Settings).each
-        rest = {key: value for key, value in entry.items() if key != "each"}
-        settings = [dict(zip(each, values, strict=True)) for values in itertools.product(*each.values())]
-        claims = [msgspec.convert({**_put(rest, setting), "setting": setting}, type=Claim) for setting in settings]
-    except msgspec.ValidationError as error:
-        # The path inside a list says "[...]", which of thirty claims it was only we know.
-        raise InstallationError(f"{where}: {error}") from error
+    each = msgspec.convert({"each": entry.get("each", {})}, type=_Settings).each
+    rest = {key: value for key, value in entry.items() if key != "each"}
+    settings = [dict(zip(each, values, strict=True)) for values in itertools.product(*each.values())]
+    claims = [msgspec.convert({**_put(rest, setting), "setting": setting}, type=Claim) for setting in settings]
     for key in each:
         if f"{{{key}}}" not in entry["id"]:
-            raise InstallationError(f"{where}: `each` makes several claims of it, and the id lacks {{{key}}}")
+            raise msgspec.ValidationError(f"`each` makes several claims of it, and the id lacks {{{key}}}")
     return claims
 
 
@@ -266,12 +219,6 @@ def _put(what: Any, setting: dict[str, str]) -> Any:
         case list():
             return [_put(value, setting) for value in what]
     return what
-
-
-def _check_ids(ids: list[str], name: str) -> None:
-    twice = sorted({one for one in ids if ids.count(one) > 1})
-    if twice:
-        raise InstallationError(f"{name}: two claims share the id {', '.join(twice)}")
 
 
 def _check_range(low: float | None, high: float | None) -> None:

@@ -15,12 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, partial
+from importlib import resources
 
+import msgspec
 import numpy as np
 
+from steelyard.errors import InstallationError
 from steelyard.judge.claims import ClaimVerdict, Operand
 from steelyard.judge.evidence import Column, Measured, NoAnswer
-from steelyard.judge.published import read_all
 from steelyard.judge.samples import FloatArray
 from steelyard.judge.stats.summary import median_interval, middle
 from steelyard.judge.stats.sums import Total, total
@@ -198,8 +200,14 @@ class Explanations(Record, frozen=True, kw_only=True):
 @cache
 def library() -> Mapping[str, Composite]:
     """Every composite by the name of its file. Raises InstallationError with the file and what is wrong in it."""
-    found = read_all("composites", Composite)
-    return {name.rpartition("/")[2].removesuffix(".toml"): composite for name, composite in found.items()}
+    found: dict[str, Composite] = {}
+    folder = resources.files("steelyard.judge.library") / "composites"
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        try:
+            found[path.name.removesuffix(".toml")] = msgspec.toml.decode(path.read_bytes(), type=Composite)
+        except msgspec.DecodeError as error:
+            raise InstallationError(f"library/composites/{path.name}: {error}") from error
+    return found
 
 
 def meant(text: str) -> dict[str, Composite]:

@@ -11,13 +11,16 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from steelyard.judge import published, tables
+from steelyard.judge import studies
 from steelyard.judge.caches import CacheLevels, cache_levels
 from steelyard.judge.controls import Control, controls, void_reason
 from steelyard.judge.knees import Knee, RatePoint, knees
+from steelyard.judge.published import Published
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, runs_of
 from steelyard.judge.stats.modes import LEAST_RATIO, find_modes
 from steelyard.judge.stats.summary import subtract_overhead, summarise
+from steelyard.judge.studies import Library
+from steelyard.judge.tables import StudyTable
 from steelyard.records import (
     Better,
     Descriptor,
@@ -77,7 +80,7 @@ class Figure(Record, frozen=True, kw_only=True):
     p99: float
     net: Net | None = None
     modes: tuple[Mode, ...] = ()
-    published: tuple[published.Published, ...] = ()
+    published: tuple[Published, ...] = ()
 
 
 class CaseFinding(Record, frozen=True, kw_only=True):
@@ -189,17 +192,17 @@ class Findings(Record, frozen=True, kw_only=True):
     disturbances: tuple[Disturbance, ...]
     runs: int
     disturbed_runs: int
-    tables: tuple[tables.StudyTable, ...] = ()
+    tables: tuple[StudyTable, ...] = ()
     prices: tuple[PriceList, ...] = ()
     knees: tuple[Knee, ...] = ()
     caches: CacheLevels | None = None
 
     @property
-    def known_wrong(self) -> tuple[published.Published, ...]:
+    def known_wrong(self) -> tuple[Published, ...]:
         """The figures of others that stand in it and have a known error."""
         beside = [item for case in self.cases for item in case.main.published]
         of_tables = [entry.of for table in self.tables for column in table.columns for entry in column.entries if entry]
-        there = [*beside, *(of for of in of_tables if isinstance(of, published.Published))]
+        there = [*beside, *(of for of in of_tables if isinstance(of, Published))]
         return tuple(dict.fromkeys(item for item in there if item.figure.error))
 
 
@@ -207,7 +210,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _figure(runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | None) -> Figure | None:
+def _figure(runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | None, others: Library) -> Figure | None:
     """The figure of a metric; None if it was never to be had."""
     sample = runs.sample(metric)
     there = sample[np.isfinite(sample)]
@@ -228,7 +231,7 @@ def _figure(runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | N
         p99=summary.p99,
         net=_net(sample, *overhead) if overhead else None,
         modes=_modes_by_cpus(runs, sample, metric) or _modes(there, metric),
-        published=published.beside(runs.planned.case, metric.name, runs.descriptor.metrics[0].name),
+        published=others.beside(runs.planned.case, metric.name, runs.descriptor.metrics[0].name),
     )
 
 
@@ -365,11 +368,11 @@ def _doubts_of_counters(runs: CaseRuns) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def _case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session) -> CaseFinding | None:
+def _case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session, others: Library) -> CaseFinding | None:
     baseline = by_name.get(runs.planned.baseline or "")
     overhead = (baseline.planned.case.name, baseline.sample(baseline.descriptor.metrics[0])) if baseline else None
     figures = [
-        _figure(runs, metric, overhead if number == 0 else None)
+        _figure(runs, metric, overhead if number == 0 else None, others)
         for number, metric in enumerate(runs.descriptor.metrics)
     ]
     main = figures[0]
@@ -391,7 +394,7 @@ def _case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session) -> Cas
         caveats=_caveats(runs, main, session),
         switched=_switched(runs),
         runtime=next((run.compiler for run in runs.counted), ""),
-        counters=tuple(figure for metric in runs.counters if (figure := _figure(runs, metric, None))),
+        counters=tuple(figure for metric in runs.counters if (figure := _figure(runs, metric, None, others))),
         loops=runs.loops,
     )
 
@@ -578,11 +581,12 @@ def _matrix(
     return Matrix(family=family, metric=metric, unit=unit, parameter=parameter, fixed=fixed, ways=ways, rows=rows)
 
 
-def judge(session: Session) -> Findings:
-    """Everything that may be said of a session."""
+def judge(session: Session, library: Library | None = None) -> Findings:
+    """Everything that may be said of a session, beside what these studies say, or those that come with the tool."""
+    others = library or studies.library()
     all_runs = case_runs(session)
     by_name = {runs.planned.case.name: runs for runs in all_runs}
-    cases = [finding for runs in all_runs if (finding := _case(runs, by_name, session))]
+    cases = [finding for runs in all_runs if (finding := _case(runs, by_name, session, others))]
     checks = controls(session, by_name)
     block_runs = [run for run in session.runs if run.role == "block"]
     end = session.end
@@ -602,7 +606,7 @@ def judge(session: Session) -> Findings:
         cases=tuple(cases),
         curves=_curves(session, cases),
         matrices=_matrices(session, cases),
-        tables=tables.beside(
+        tables=others.tables_beside(
             {
                 case.case: {figure.metric: (figure.median, figure.unit) for figure in (case.main, *case.others)}
                 for case in cases

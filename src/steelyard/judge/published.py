@@ -1,28 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of others, beside ours: read from library/published/*.toml, one file a source."""
+"""What others have published: who said it, the figures that stand beside ours, and what they concluded wrongly."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
-from typing import TypeVar
+from typing import Literal
 
-import msgspec
+from steelyard.records import CasePattern, Record
 
-from steelyard.errors import InstallationError
-from steelyard.records import Case, CasePattern, Record
-
-_T = TypeVar("_T")
+#: Where a conclusion of a study went wrong.
+Fault = Literal["work", "operation", "reading", "doubt"]
 
 
-class Source(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where figures come from."""
+class About(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a study says of itself. ``id``: how it is cited, if not by the name of its folder; ``machine``: its own."""
 
-    id: str
     title: str
     year: int
     url: str
     machine: str
+    id: str = ""
+    authors: tuple[str, ...] = ()
+
+
+class Source(About, frozen=True, kw_only=True):
+    """Where figures, claims and tables come from. ``name``: of the study's folder."""
+
+    name: str = ""
+
+    @property
+    def cited(self) -> str:
+        """Authors and title."""
+        return ", ".join([*self.authors, self.title])
+
+    def is_meant_by(self, typed: str) -> bool:
+        """Whether somebody who types this means it: its name, its id or the beginning of its id."""
+        return self.name == typed or self.id.startswith(typed)
 
 
 class PublishedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,10 +54,18 @@ class PublishedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
     error: str | None = None
     note: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is no case."""
+        check_case(self.case)
 
-class _File(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    source: Source
-    figure: tuple[PublishedFigure, ...] = ()
+
+class SimulatedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure that a simulation gives, in base units. ``fitted``: its costs were chosen so that it does."""
+
+    mechanism: str
+    value: float
+    unit: str
+    fitted: bool
 
 
 class Published(Record, frozen=True, kw_only=True):
@@ -55,45 +75,7 @@ class Published(Record, frozen=True, kw_only=True):
     figure: PublishedFigure
 
 
-def read_all(folder: str, kind: type[_T]) -> dict[str, _T]:
-    """The files of a folder of the library, by name. Raises InstallationError with the file and what is wrong in it."""
-    there = resources.files("steelyard.judge.library") / folder
-    found: dict[str, _T] = {}
-    for path in sorted(there.iterdir(), key=lambda path: path.name):
-        if path.name.endswith(".toml"):
-            name = f"library/{folder}/{path.name}"
-            try:
-                found[name] = msgspec.toml.decode(path.read_bytes(), type=kind)
-            except msgspec.DecodeError as error:
-                raise InstallationError(f"{name}: {error}") from error
-    return found
-
-
-@cache
-def library() -> tuple[Published, ...]:
-    """Every published figure. Raises InstallationError with the file and the field that is wrong."""
-    found: list[Published] = []
-    for name, file in read_all("published", _File).items():
-        for figure in file.figure:
-            if figure.case is not None and CasePattern.parse(figure.case) is None:
-                raise InstallationError(f"{name}: {figure.case!r} is no case")
-            found.append(Published(source=file.source, figure=figure))
-    return tuple(found)
-
-
-@cache
-def sources() -> dict[str, Source]:
-    """Every source by its id, also one that gives no figure."""
-    return {file.source.id: file.source for file in read_all("published", _File).values()}
-
-
-def beside(case: Case, metric: str, main: str) -> tuple[Published, ...]:
-    """The published figures that may stand beside a metric of a case; without a metric they mean the main one."""
-    return tuple(
-        published
-        for published in library()
-        if published.figure.case is not None
-        and (published.figure.metric or main) == metric
-        and (pattern := CasePattern.parse(published.figure.case)) is not None
-        and pattern.matches(case)
-    )
+def check_case(text: str | None) -> None:
+    """Raise ValueError unless this is the pattern of a case, or nothing."""
+    if text is not None and CasePattern.parse(text) is None:
+        raise ValueError(f"{text!r} is no case: write question/way[param=value,…]@placement")

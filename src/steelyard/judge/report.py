@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from steelyard.judge import error_rates
+from steelyard.judge import error_rates, studies
 from steelyard.judge.comparisons import Comparisons, compare_sessions
-from steelyard.judge.explain import Explanations, explain, library
+from steelyard.judge.explain import Explanations, explain
+from steelyard.judge.explain import library as composites
 from steelyard.judge.findings import CaseFinding, Findings, Mode, by_other_metrics, judge
 from steelyard.judge.proving import ProofTable
 from steelyard.judge.published import Published
 from steelyard.judge.stats.comparison import CONFIDENCE
+from steelyard.judge.studies import Library
 from steelyard.judge.tables import StudyTable, TableColumn
 from steelyard.judge.verdicts import ClaimFindings, judge_claims
 from steelyard.records import Better, Record, Scalar, Session
@@ -198,12 +200,16 @@ class Report(Record, frozen=True, kw_only=True):
     proof: ProofTable
 
 
-def report(sessions: Sequence[Session], *, margin: float = 0.02) -> Report:
-    """The report of one session, or of several: the first is what those of the same machine are compared with."""
+def report(sessions: Sequence[Session], *, margin: float = 0.02, library: Library | None = None) -> Report:
+    """The report of one session, or of several: the first is what those of the same machine are compared with.
+
+    ``library``: the studies that they stand beside, if not those that come with the tool.
+    """
+    others = library or studies.library()
     first = sessions[0]
     same = [session for session in sessions[1:] if session.header.machine.key == first.header.machine.key]
     letters = [chr(ord("A") + number) if len(sessions) > 1 else "" for number in range(len(sessions))]
-    judged = tuple(_judged(session, letter) for session, letter in zip(sessions, letters, strict=True))
+    judged = tuple(_judged(session, letter, others) for session, letter in zip(sessions, letters, strict=True))
     return Report(
         confidence=CONFIDENCE,
         sessions=judged,
@@ -214,16 +220,16 @@ def report(sessions: Sequence[Session], *, margin: float = 0.02) -> Report:
     )
 
 
-def _judged(session: Session, letter: str) -> Judged:
-    findings = judge(session)
+def _judged(session: Session, letter: str, others: Library) -> Judged:
+    findings = judge(session, others)
     prefix = f"{letter.lower()}-" if letter else ""
     return Judged(
         label=f"session {letter}".strip(),
         prefix=prefix,
         findings=findings,
         planned=tuple(planned.case.name for planned in session.plan.cases) if session.plan else (),
-        claims=judge_claims(session),
-        explanations=explain(session, library()),
+        claims=judge_claims(session, others.claims),
+        explanations=explain(session, composites()),
         setup=_setup(session, findings),
         prices=_prices(findings, prefix),
         curves=_curves(session, findings, prefix),

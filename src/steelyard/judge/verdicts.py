@@ -17,8 +17,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from steelyard.judge import claims as language
-from steelyard.judge import ranges
+from steelyard.judge import ranges, studies
 from steelyard.judge.claims import Claim, ClaimVerdict, Equal, Flat, Growth, Order, Range, Ratio, Sourced, Sweep
 from steelyard.judge.evidence import Column, Measured, NoAnswer
 from steelyard.judge.published import Source
@@ -138,7 +137,7 @@ class _Evidence:
 
 def judge_claims(session: Session, claims: Sequence[Sourced] | None = None) -> ClaimFindings:
     """Every claim of the library, or those given, held against a session."""
-    held = language.library() if claims is None else tuple(claims)
+    held = studies.library().claims if claims is None else tuple(claims)
     measured = Measured(session)
     found = [_evidence_if_any(item, measured) for item in held]
     rows = [

@@ -39,7 +39,7 @@ def show(found: Iterable[AdviceFinding], console: Console, void: str | None) -> 
     if void:
         console.print(Text(f"VOID: {void}", style="bold red"))
     for source, members in groupby(found, key=lambda finding: finding.source):
-        console.print(Text(f"{source.title}, {source.year}", style="bold"))
+        console.print(Text(f"{source.cited}, {source.year}", style="bold"))
         console.print()
         for finding in members:
             word = Text(finding.conclusion.value.upper(), style=_STYLES[finding.conclusion])
@@ -66,7 +66,7 @@ def markdown(findings: ClaimFindings, found: Sequence[AdviceFinding], command: s
     ]
     for source, group in groupby(found, key=lambda one: one.source):
         members = list(group)
-        parts.append(f"\n## {source.title}, {source.year}\n\nSource: <{source.url}>\n")
+        parts.append(f"\n## {source.cited}, {source.year}\n\nSource: <{source.url}>\n")
         built = [one for one in members if one.claims[0].claim.setting]
         settings = list(dict.fromkeys(label(claim) for one in built for claim in one.claims))
         if built:

@@ -56,7 +56,7 @@ def show(findings: ClaimFindings, console: Console) -> None:
     for _, members in groupby(ranked, key=lambda finding: finding.source.id):
         group = list(members)
         source = group[0].source
-        console.print(Text(f"{source.title}, {source.year}", style="bold"))
+        console.print(Text(f"{source.cited}, {source.year}", style="bold"))
         console.print(Text(f"on {source.machine}", style="dim"))
         console.print()
         for finding in group:
@@ -71,7 +71,7 @@ def show_short(findings: ClaimFindings, console: Console) -> None:
         console.print(Text(f"VOID: {findings.void}", style="bold red"))
     kept = [finding for finding in findings.findings if answered(finding)]
     for source, members in groupby(kept, key=lambda finding: finding.source):
-        console.print(Text(f"  {source.title}, {source.year}", style="dim"))
+        console.print(Text(f"  {source.cited}, {source.year}", style="dim"))
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         for finding in members:
             word = Text(finding.verdict.value.upper(), style=_STYLES[finding.verdict])

@@ -4,16 +4,15 @@
 import pytest
 from msgspec.structs import replace
 
-from steelyard.judge import claims
 from steelyard.judge.advice import Conclusion, judge_advice, label
 from steelyard.judge.claims import ClaimVerdict, Sourced
 from steelyard.judge.published import Source
 from steelyard.judge.verdicts import judge_claims
+from tests.studies import a_study
 from tests.unit.judge.sessions import steady, weighed
 
 SOURCE = Source(id="some/one", title="Some advice", year=2012, url="", machine="")
 ENTRY = """
-source = "wzxue/code"
 [[claim]]
 id = "faster-{compiler}-{level}"
 advice = "Do it."
@@ -27,7 +26,8 @@ of = { case = "code/x[way=plain,compiler={compiler},level={level}]@same" }
 over = { case = "code/x[way=advised,compiler={compiler},level={level}]@same" }
 at_least = 1.05
 """
-LIBRARY = claims.read(ENTRY.encode(), "example.toml")
+STUDY = a_study(claims=ENTRY)
+LIBRARY = tuple(Sourced(source=STUDY.source, claim=claim) for claim in STUDY.claims)
 SETTINGS = [("gcc", "0"), ("gcc", "2"), ("clang", "0"), ("clang", "2")]
 
 

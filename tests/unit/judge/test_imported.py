@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from steelyard.judge import comparisons
-from steelyard.judge.claims import library
 from steelyard.judge.imported import as_file, with_only
+from steelyard.judge.studies import library
 from steelyard.judge.verdicts import ClaimVerdict, judge_claims
 from steelyard.records import Imported, Session
 from tests.unit.judge.sessions import steady, weighed
@@ -69,5 +69,5 @@ def test_two_cases_of_an_import_are_not_paired_by_blocks():
 
 
 def test_no_claim_is_judged_by_an_import():
-    verdicts = {finding.verdict for finding in judge_claims(an_import(), library()).findings}
+    verdicts = {finding.verdict for finding in judge_claims(an_import(), library().claims).findings}
     assert verdicts <= {ClaimVerdict.NOT_COMPARABLE, ClaimVerdict.NOT_MEASURED}

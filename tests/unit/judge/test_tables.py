@@ -3,13 +3,13 @@
 
 import pytest
 
-from steelyard.errors import InstallationError
-from steelyard.judge import published, tables
+from steelyard.errors import StudyError
+from steelyard.judge import studies
 from steelyard.judge.findings import judge
+from tests.studies import a_study
 from tests.unit.judge.sessions import steady, weighed
 
 GOOD = """
-source = "appleton/linux-journal-57"
 [[table]]
 title = "a table"
 rows_are = "contexts"
@@ -23,14 +23,6 @@ head = "now"
 era = "now"
 case = "switch/yield[contexts={row},kind=process]@same"
 """
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    for name in ("tables", "simulated"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setattr(published.resources, "files", lambda _package: tmp_path)
-    return tmp_path / "tables"
 
 
 def a_session():
@@ -73,15 +65,17 @@ def test_what_a_study_drew_as_curves_says_where_its_rows_stand():
     assert all(entry.error.startswith("no depth at all") for entry in then.entries)
 
 
-def test_every_table_of_the_library_can_be_filled():
-    assert len(tables.library()) >= 3
+def test_a_figure_of_the_study_itself_comes_before_one_of_another_study():
+    text = '[[figure]]\nmechanism = "Linux 2.0.30, a yield among 2 processes"\nvalue = 3.0\nunit = "s"\n'
+    [*_, table] = studies.Library([*studies.library().studies, a_study(figures=text, tables=GOOD)]).tables
+    then = table.filled({}).columns[0]
+    assert [entry.value for entry in then.entries] == [3.0, 13e-6]
 
 
 @pytest.mark.parametrize(
     ("text", "named"),
     [
         (GOOD.replace("rows_are", "rows_were"), "rows_were"),
-        (GOOD.replace("linux-journal-57", "nobody"), "nobody"),
         (GOOD.replace("switch/yield[", "switch yield["), "no case"),
         (GOOD.replace("Linux 2.0.30,", "Linux 9,"), "no figure"),
         (GOOD.replace('case = "switch/yield[contexts={row},kind=process]@same"', 'cases = ["a/b@same"]'), "2 rows"),
@@ -89,12 +83,10 @@ def test_every_table_of_the_library_can_be_filled():
         (GOOD.replace('rows = ["2", "4"]', 'rows = ["2", "4"]\nat = [2]'), "places 1"),
         ("no TOML", "line 1"),
     ],
-    ids=["unknown field", "no source", "no case", "no figure", "too few cases", "wrong era", "places", "no TOML"],
+    ids=["unknown key", "no case", "no figure", "too few cases", "wrong era", "places", "no TOML"],
 )
-def test_a_mistake_is_named_with_its_file(folder, text, named):
-    tables._simulations.cache_clear()
-    (folder / "wrong.toml").write_text(text)
-    with pytest.raises(InstallationError, match=r"library/tables/wrong\.toml") as raised:
-        tables.library.__wrapped__()
+def test_a_mistake_is_named_with_its_file(text, named):
+    with pytest.raises(StudyError, match=r"mine/example/tables\.toml") as raised:
+        studies.Library([*studies.library().studies, a_study(tables=text)])
     assert named in str(raised.value)
-    tables._simulations.cache_clear()
+    assert "TOML" in text or "a table" in str(raised.value)

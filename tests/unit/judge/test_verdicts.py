@@ -5,7 +5,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from steelyard.judge import claims
+from steelyard.judge import studies
 from steelyard.judge.claims import Claim, ClaimVerdict, Sourced
 from steelyard.judge.published import Source
 from steelyard.judge.verdicts import judge_claims
@@ -215,7 +215,7 @@ def test_a_clear_verdict_survives_a_family_that_a_doubtful_one_does_not():
 
 def test_the_whole_library_has_an_answer_for_a_session_without_any_of_it():
     findings = judge_claims(weighed({A: steady(1e-6)})).findings
-    assert len(findings) == len(claims.library())
+    assert len(findings) == len(studies.library().claims)
     assert {finding.verdict for finding in findings} == {ClaimVerdict.NOT_MEASURED}
     assert all(finding.reason for finding in findings)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from steelyard.cli import build_app
-from steelyard.judge import claims, published
+from steelyard.judge import studies
 from steelyard.records import Skip
 from steelyard.show import reference
 from tests.making import a_choice, a_descriptor, an_integer
@@ -37,15 +37,15 @@ def test_the_manual_has_every_command_of_the_parser():
 
 
 def test_every_claim_is_listed_with_what_is_wrong_with_it():
-    text = reference.claims(claims.library())
-    for sourced in claims.library():
+    text = reference.claims(studies.library().claims)
+    for sourced in studies.library().claims:
         assert f"| `{sourced.claim.id}` |" in text
-    assert text.count("| claim |") == len({sourced.source.id for sourced in claims.library()})
+    assert text.count("| claim |") == len({sourced.source.id for sourced in studies.library().claims})
 
 
 def test_every_published_figure_is_listed_in_its_unit():
-    text = reference.published(published.library())
-    assert text.count("\n| ") - 2 * text.count("| mechanism |") == len(published.library())
+    text = reference.published(studies.library().figures)
+    assert text.count("\n| ") - 2 * text.count("| mechanism |") == len(studies.library().figures)
     assert "4.36 ns" in text
 
 

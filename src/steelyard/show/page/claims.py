@@ -37,7 +37,7 @@ def _source(members: list[ClaimFinding]) -> Markup:
     unanswered = [one for one in members if not answered(one)]
     return joined(
         [
-            tag("h3", f"{source.title}, {source.year}"),
+            tag("h3", f"{source.cited}, {source.year}"),
             tag("p", f"Machine: {source.machine}.", class_="soft"),
             *(_claim(one) for one in decided),
             *([fold(f"{len(undecided)} undecided", *(_claim(one) for one in undecided))] if undecided else []),

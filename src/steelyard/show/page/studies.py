@@ -21,7 +21,7 @@ def studies(tables: Sequence[StudyTable], plots: Sequence[Plot]) -> Markup:
 
 
 def _study(study: StudyTable) -> Markup:
-    title = f"{study.title} ({study.source.title}, {study.source.year})"
+    title = f"{study.title} ({study.source.cited}, {study.source.year})"
     head = (study.rows_are, *(f"{column.era}: {column.head}" for column in study.columns))
     rows = [
         (row, *(figure_text.entry(column.entries[number]) for column in study.columns))

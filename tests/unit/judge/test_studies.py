@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Studies are found by looking; what is wrong in one is named with its file, entry and key."""
+
+import pytest
+
+from steelyard.errors import StudyError
+from steelyard.judge import studies
+from tests.making import a_case
+from tests.studies import ABOUT, a_study, folder
+
+CLAIM = """
+[[claim]]
+id = "{id}"
+statement = "A costs at most twice B."
+said = "twice"
+scope = "anywhere"
+[claim.test]
+rule = "ratio"
+of = {{ case = "question/a@same" }}
+over = {{ case = "question/b@same" }}
+at_most = 2.0
+"""
+
+
+def test_every_folder_of_the_library_is_a_study_that_says_something():
+    for study in studies.library().studies:
+        assert study.claims or study.figures, study.place
+        assert study.place == f"library/studies/{study.source.name}"
+        assert "/" not in study.source.name
+        assert study.source.machine
+        assert study.source.url.startswith("http")
+
+
+def test_a_study_without_an_id_is_cited_by_its_name():
+    assert a_study().source.id == "example"
+    assert a_study(about=ABOUT + 'id = "some/thing"\n').source.id == "some/thing"
+
+
+def test_a_figure_stands_beside_its_case_and_metric():
+    library = studies.library()
+    fork = a_case("create/fork_burst", placement="free", first="child", outstanding=100)
+    assert [item.figure.value for item in library.beside(fork, "fork", "fork")] == [46.74e-6]
+    assert [item.figure.value for item in library.beside(fork, "child_first_fraction", "fork")] == [0.403]
+    assert library.beside(fork, "fork_cpu", "fork") == ()
+    assert library.beside(a_case("create/vfork"), "fork", "fork") == ()
+
+
+def test_studies_of_a_user_stand_after_ours():
+    library = studies.with_others({"mine/example": folder(claims=CLAIM.format(id="mine"))})
+    assert library.studies[:-1] == studies.library().studies
+    assert library.claims[-1].claim.id == "mine"
+    assert library.claims[-1].source.name == "example"
+
+
+REFUSED = {
+    "name of ours": ({"mine/linux-ipc": folder()}, ["mine/linux-ipc", "library/studies/linux-ipc"]),
+    "id of ours": (
+        {"mine/x": folder(ABOUT + 'id = "wzxue/code"')},
+        ["mine/x/study.toml", "library/studies/code-tuning/study.toml"],
+    ),
+    "one name twice": ({"a/x": folder(), "b/x": folder()}, ["a/x", "b/x"]),
+    "claim of ours": (
+        {"mine/x": folder(claims=CLAIM.format(id="system-call-negligible"))},
+        ["mine/x/claims.toml", "library/studies/context-switch/claims.toml", "system-call-negligible"],
+    ),
+    "claim twice": ({"mine/x": folder(claims=CLAIM.format(id="one") * 2)}, ["mine/x/claims.toml", "one"]),
+    "no study.toml": ({"mine/x": {"claims.toml": b""}}, ["mine/x", "study.toml"]),
+    "no name": ({"mine/My Study": folder()}, ["mine/My Study"]),
+    "unknown file": ({"mine/x": folder(claim="")}, ["mine/x/claim.toml", "claims.toml"]),
+    "unknown key of the study": ({"mine/x": folder(ABOUT + "yaer = 1")}, ["mine/x/study.toml", "yaer"]),
+    "missing key of the study": ({"mine/x": folder('title = "a"')}, ["mine/x/study.toml", "year"]),
+    "wrong type": ({"mine/x": folder(ABOUT.replace("2000", '"2000"'))}, ["mine/x/study.toml", "year"]),
+    "unknown kind of entry": ({"mine/x": folder(claims="[[clam]]")}, ["mine/x/claims.toml", "clam"]),
+    "no list of entries": ({"mine/x": folder(claims="claim = 3")}, ["mine/x/claims.toml", "claim"]),
+    "entry without a name": ({"mine/x": folder(claims="[[claim]]")}, ["mine/x/claims.toml", "claim 1"]),
+    "no text": ({"mine/x": {**folder(), "claims.toml": b"\xff\xfe"}}, ["mine/x/claims.toml", "TOML"]),
+}
+
+
+@pytest.mark.parametrize(("folders", "named"), REFUSED.values(), ids=REFUSED)
+def test_what_is_wrong_is_said_in_one_sentence_with_its_place(folders, named):
+    with pytest.raises(StudyError) as raised:
+        studies.with_others(folders)
+    said = str(raised.value)
+    assert all(name in said for name in named), said
+    assert "\n" not in said
+    assert "$" not in said, "a path in the notation of a decoder"
