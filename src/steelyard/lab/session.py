@@ -93,7 +93,7 @@ class Lab:
 
     def in_python(self, cases: Sequence[Case], option: str) -> list[Case]:
         """Those whose probe an interpreter runs; raises UsageError if ``option`` names one for nothing."""
-        found = [case for case in cases if self.found.probes[case.probe].path.suffix == catalog.PYTHON]
+        found = [case for case in cases if catalog.needs_interpreter(self.found.probes[case.probe].path)]
         if not found:
             raise UsageError(f"{option}: no selected probe is written in Python")
         return found

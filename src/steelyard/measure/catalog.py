@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import fnmatch
+import functools
 import hashlib
 import itertools
 import os
@@ -29,16 +30,6 @@ from steelyard.records import Case, CasePattern, Descriptor, Loops, Placement, P
 
 _DESCRIBE_TIMEOUT_S = 10
 _DESCRIBE_LIMIT = 1 << 20
-#: Suffix of probes that an interpreter runs, which a user may choose.
-PYTHON = ".py"
-#: What the support of Python needs (probes/support/python/probe.py).
-OLDEST_PYTHON = (3, 8)
-_ABOUT = """
-import sys, sysconfig
-print(sys.executable)
-print("%d.%d.%d" % sys.version_info[:3])
-print("t" if sysconfig.get_config_var("Py_GIL_DISABLED") else "")
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +50,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python interpreter: its own path, for a name may lead to a script, and its version, with t if free-threaded."""
+    """An interpreter: its own path, because a name may lead to a script, and its version, with t if free-threaded."""
 
     path: str
     version: str
@@ -114,33 +105,63 @@ def loops(program: Path) -> dict[str, Loops]:
         raise InstallationError(f"{kept} is not as the build wrote it ({error}): build again") from error
 
 
+class _Language(msgspec.Struct, frozen=True):
+    """A language whose probes an interpreter runs: ``probes/support/<language>/interpreter.toml``."""
+
+    name: str
+    suffix: str
+    oldest: tuple[int, int]
+    about: str  #: program that prints the interpreter's own path, its version, and its build if that is special
+    program: str = sys.executable
+
+
+@functools.cache
+def _languages(support: Path) -> dict[str, _Language]:
+    """The languages whose probes need an interpreter, by folder; all other probes are programs of their own."""
+    files = sorted(support.glob("*/interpreter.toml"))
+    return {file.parent.name: msgspec.toml.decode(file.read_bytes(), type=_Language) for file in files}
+
+
+def _language_of(program: Path) -> _Language | None:
+    languages = _languages(native_folder() / "probes" / "support").values()
+    return next((language for language in languages if language.suffix == program.suffix), None)
+
+
+def needs_interpreter(program: Path) -> bool:
+    """Whether an interpreter runs a program, which a user may choose."""
+    return _language_of(program) is not None
+
+
 def command(program: Path, interpreter: str | None = None) -> list[str]:
-    """How a program is started: by the interpreter that is named, else one in Python by that of the lab."""
-    if interpreter is None and program.suffix == PYTHON:
-        interpreter = sys.executable
+    """How a program is started: by the interpreter that is named, else by that of its language, if it has one."""
+    if interpreter is None and (language := _language_of(program)):
+        interpreter = language.program
     return [interpreter, str(program)] if interpreter else [str(program)]
 
 
-def find_interpreter(name: str) -> Interpreter:
-    """The Python interpreter of this name or path; raises SelectionError when it can't run probes."""
+def find_interpreter(name: str, folder: str = "python") -> Interpreter:
+    """The interpreter of this name or path; raises SelectionError when it can't run the probes of the language."""
+    language = _languages(native_folder() / "probes" / "support")[folder]
     program = shutil.which(name)
     if program is None:
         raise SelectionError(f"{name} is not found; name an installed interpreter or its path")
     try:
         asked = subprocess.run(
-            [program, "-c", _ABOUT], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            [program, "-c", language.about], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
             timeout=_DESCRIBE_TIMEOUT_S,
         )  # fmt: skip
-        path, version, free = asked.stdout.splitlines()
+        path, version, build = asked.stdout.splitlines()
+        found = tuple(map(int, version.split(".")[:2]))
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SelectionError(f"{name} does not run: {error}") from error
     except ValueError as error:
         said = f' (it says "{asked.stderr.splitlines()[0]}")' if asked.stderr.strip() else ""
-        raise SelectionError(f"{name} does not run as a Python interpreter{said}; name an installed one") from error
-    if tuple(map(int, version.split(".")[:2])) < OLDEST_PYTHON:
-        oldest = ".".join(map(str, OLDEST_PYTHON))
-        raise SelectionError(f"{name} is Python {version} and the probes need {oldest} or later: name another")
-    return Interpreter(path=path or program, version=version + free)
+        words = f"{name} does not run as a {language.name} interpreter{said}; name an installed one"
+        raise SelectionError(words) from error
+    if found < language.oldest:
+        oldest = ".".join(map(str, language.oldest))
+        raise SelectionError(f"{name} is {language.name} {version} and the probes need {oldest} or later: name another")
+    return Interpreter(path=path or program, version=version + build)
 
 
 def describe(path: Path, name: str) -> Descriptor:

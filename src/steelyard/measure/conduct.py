@@ -281,7 +281,7 @@ class Conductor:
             case=case,
             program=program,
             # The baseline of a probe in Python need not be one.
-            interpreter=variant.python if variant and program.suffix == catalog.PYTHON else None,
+            interpreter=variant.python if variant and catalog.needs_interpreter(program) else None,
             environment=variant.environment if variant else {},
             descriptor=self._descriptor(case),
             values=values,

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from steelyard.measure import catalog
 from steelyard.records import Skip
 from tests.making import NULL, a_case, a_choice, a_descriptor, an_integer
 
+SUPPORT = Path(__file__).parents[3] / "probes" / "support"
 YIELD = a_descriptor(
     "switch/yield",
     parameters=(an_integer("contexts", 1, 2, 4, maximum=64), a_choice("kind", "thread", "process")),
@@ -234,7 +236,22 @@ def test_further_folders_come_from_the_environment_and_come_first(tmp_path, monk
     assert catalog.probe_folders()[:2] == [tmp_path, Path("/elsewhere")]
 
 
-def test_a_program_in_python_is_run_by_an_interpreter_and_others_by_themselves():
+@pytest.fixture
+def languages(tmp_path, monkeypatch):
+    """An installation in which Python says by which interpreter it is run, and another language does so as well."""
+    support = tmp_path / "native" / "probes" / "support"
+    shutil.copytree(SUPPORT / "python", support / "python")
+    (support / "tea").mkdir()
+    (support / "tea" / "interpreter.toml").write_text(
+        'name = "Tea"\nsuffix = ".tea"\noldest = [2, 0]\nabout = ""\nprogram = "/usr/bin/pot"\n'
+    )
+    monkeypatch.setattr(catalog, "native_folder", lambda: tmp_path / "native")
+
+
+@pytest.mark.usefixtures("languages")
+def test_a_program_is_run_by_the_interpreter_of_its_language_and_others_by_themselves():
+    assert catalog.command(Path("a/b.tea")) == ["/usr/bin/pot", "a/b.tea"]
+    assert [catalog.needs_interpreter(Path(name)) for name in ("a/b", "a/b.py", "a/b.tea")] == [False, True, True]
     assert catalog.command(Path("a/b")) == ["a/b"]
     assert catalog.command(Path("a/b.py")) == [sys.executable, "a/b.py"]
     assert catalog.command(Path("a/b.py"), "/other/python") == ["/other/python", "a/b.py"]
@@ -247,6 +264,7 @@ def an_interpreter(tmp_path, *lines):
     return str(program)
 
 
+@pytest.mark.usefixtures("languages")
 def test_an_interpreter_is_asked_for_its_own_path_and_version(tmp_path):
     shim = an_interpreter(tmp_path, "echo /real/python", "echo 3.13.1", "echo t")
     assert catalog.find_interpreter(shim) == catalog.Interpreter(path="/real/python", version="3.13.1t")
@@ -260,6 +278,7 @@ def test_an_interpreter_is_asked_for_its_own_path_and_version(tmp_path):
         (("echo /old/python", "echo 3.7.16", "echo"), "is Python 3.7.16 and the probes need 3.8 or later"),
     ],
 )
+@pytest.mark.usefixtures("languages")
 def test_what_is_no_interpreter_of_use_is_told(tmp_path, lines, sentence):
     with pytest.raises(SelectionError, match=sentence):
         catalog.find_interpreter(an_interpreter(tmp_path, *lines))
