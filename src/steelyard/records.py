@@ -450,6 +450,7 @@ class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
     peak_rss_bytes: int = 0
     foreign_share: float | None = None
     steal_share: float | None = None
+    throttled_s: float = 0.0
     padding: int = 0
     disturbed: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -65,6 +67,27 @@ def shares(before: CpuTimes, after: CpuTimes, own_s: float, wall_s: float, cpus:
     return share(after.busy_s - before.busy_s - own_s), share(after.steal_s - before.steal_s)
 
 
+def throttled_s() -> float:
+    """Seconds for which the cgroup of this process, or one above it, was stopped because its quota was used up."""
+    return max((_throttled_s(folder) for folder in _cgroups()), default=0.0)
+
+
+def _cgroups() -> Iterator[Path]:
+    """The folders of this process's cgroup and of those above it, in the unified hierarchy."""
+    mounted = Path("/sys/fs/cgroup")
+    own = next((line[3:] for line in (read("/proc/self/cgroup") or "").splitlines() if line.startswith("0::")), "/")
+    folder = mounted / own.lstrip("/")
+    yield from (one for one in (folder, *folder.parents) if one == mounted or mounted in one.parents)
+
+
+def _throttled_s(folder: Path) -> float:
+    for line in (read(folder / "cpu.stat") or "").splitlines():
+        name, _, number = line.partition(" ")
+        if name == "throttled_usec":
+            return int(number) / 1e6
+    return 0.0
+
+
 def disturbances_of_run(run: Run, *, alone: bool) -> tuple[str, ...]:
     """Why a run counts as disturbed. ``alone``: the case has one context, so any run delay was caused by others."""
     found = []
@@ -72,6 +95,8 @@ def disturbances_of_run(run: Run, *, alone: bool) -> tuple[str, ...]:
         found.append(f"others used {run.foreign_share:.0%} of its CPUs")
     if run.steal_share is not None and run.steal_share > STEAL_LIMIT:
         found.append(f"the hypervisor stole {run.steal_share:.0%} of its CPUs")
+    if run.throttled_s > 0:
+        found.append(f"its cgroup's CPU quota stopped it for {run.throttled_s:.2g} s")
     delay = sum(value.run_delay_ns or 0 for value in run.values) / 1e9
     if alone and run.timed_s and delay / run.timed_s > FOREIGN_LIMIT:
         found.append(f"it waited for its CPU {delay / run.timed_s:.0%} of the time")
@@ -181,7 +206,61 @@ def _limits(machine: Machine) -> Iterator[Disturbance]:
         )
 
 
-_CHECKS: tuple[Callable[[Machine], Iterator[Disturbance]], ...] = (_load, _frequency, _topology, _clock, _limits)
+_POLICIES = {
+    os.SCHED_BATCH: "SCHED_BATCH",
+    os.SCHED_IDLE: "SCHED_IDLE",
+    os.SCHED_FIFO: "SCHED_FIFO",
+    os.SCHED_RR: "SCHED_RR",
+}
+
+
+def _scheduling(_: Machine) -> Iterator[Disturbance]:
+    if nice := os.getpriority(os.PRIO_PROCESS, 0):
+        yield Disturbance(
+            what=f"this program runs at nice {nice}, and so does every probe",
+            advice="start it without nice: others get the CPU before it"
+            if nice > 0
+            else "start it without nice: it takes the CPU from others, as a program of yours would not",
+            severity="warning",
+        )
+    if policy := _POLICIES.get(os.sched_getscheduler(0)):
+        yield Disturbance(
+            what=f"this program runs under {policy}, and so does every probe",
+            advice="start it under the ordinary policy: chrt --other 0 steelyard …",
+            severity="warning",
+        )
+
+
+#: Of each limit: what it counts, and what a session needs of it.
+_NEEDED = {
+    resource.RLIMIT_NOFILE: ("open files", "ulimit -n", 256),
+    resource.RLIMIT_NPROC: ("processes of this user", "ulimit -u", 512),
+    resource.RLIMIT_AS: ("bytes of address space", "ulimit -v", 4 << 30),
+}
+
+
+def _ulimits(_: Machine) -> Iterator[Disturbance]:
+    for limit, (what, command, needed) in _NEEDED.items():
+        # A probe raises its own limit of files as far as it may; nothing raises the others.
+        soft, hard = resource.getrlimit(limit)
+        allowed = hard if limit == resource.RLIMIT_NOFILE else soft
+        if allowed != resource.RLIM_INFINITY and allowed < needed:
+            yield Disturbance(
+                what=f"only {allowed} {what} are allowed: probes, the report or queries may fail for want of them",
+                advice=f"raise it with {command} to {needed} or more",
+                severity="warning",
+            )
+
+
+_CHECKS: tuple[Callable[[Machine], Iterator[Disturbance]], ...] = (
+    _load,
+    _frequency,
+    _topology,
+    _clock,
+    _limits,
+    _scheduling,
+    _ulimits,
+)
 
 
 def busiest_share(cpus: Sequence[int], seconds: float = _LOOK_S) -> float:

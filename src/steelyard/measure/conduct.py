@@ -326,6 +326,7 @@ class Conductor:
             peak_rss_bytes=outcome.peak_rss_bytes,
             foreign_share=outcome.foreign_share,
             steal_share=outcome.steal_share,
+            throttled_s=outcome.throttled_s,
             padding=padding,
             leftovers=outcome.leftovers,
             counters=transcript.meta.counters if transcript else "",

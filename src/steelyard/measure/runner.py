@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import secrets
 import selectors
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -24,17 +26,22 @@ import msgspec
 
 from steelyard.errors import ProtocolError
 from steelyard.measure import audit, catalog, protocol
-from steelyard.measure.machine import cpus_for
+from steelyard.measure.machine import cpus_for, read
 from steelyard.records import Case, Descriptor, Meta, Transcript, Value
 
 #: Most that a probe may print; a run of 99 values is about 30 KiB.
 OUTPUT_LIMIT = 8 << 20
 _ERROR_TAIL = 64 << 10
+#: What tells one version of a program from another: device, inode, size and time of change.
+_Identity = tuple[int, int, int, int]
 #: Most that a probe may write into one file or into its scratch folder, unless it says that it uses the disk.
 FILE_LIMIT = 64 << 20
 DISK_FILE_LIMIT = 4 << 30
 #: The launcher ends a probe at the deadline by itself; this is how much later the lab stops waiting for the launcher.
 _LAUNCHER_GRACE_S = 10.0
+#: A scratch folder without the mark of its lab is left alone for so long: that lab may just be making it.
+_NEWBORN_S = 60.0
+_RUN_ID = re.compile("[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +77,7 @@ class Outcome:
     peak_rss_bytes: int = 0
     foreign_share: float | None = None
     steal_share: float | None = None
+    throttled_s: float = 0.0
     leftovers: tuple[str, ...] = ()
 
 
@@ -89,6 +97,9 @@ class _Report(msgspec.Struct, frozen=True):
     stragglers: int
     stuck: int
     swept: int
+    killed_by: int
+    moved: bool
+    real_time: bool
     wall_ns: int
     user_ns: int
     system_ns: int
@@ -120,6 +131,7 @@ class ProcessRunner:
         self._cpus = cpus
         self._scratch = scratch
         self._hold = hold
+        self._programs: dict[Path, _Identity] = {}
 
     def run(self, request: Request) -> Outcome:
         """Start the probe through the launcher and wait for both."""
@@ -128,16 +140,20 @@ class ProcessRunner:
         if not cpus:
             reason = f"placement {request.case.placement} needs two CPUs and {len(self._cpus)} may be used"
             return Outcome(started=started, wall_s=0.0, status="skipped", error=reason)
-        before = audit.cpu_times(cpus)
-        output = self._launch(request, cpus)
+        if changed := self._changed(request.program):
+            return Outcome(started=started, wall_s=0.0, status="failed", error=changed, cpus=cpus)
+        run_id = secrets.token_hex(6)
+        before, throttled = audit.cpu_times(cpus), audit.throttled_s()
+        output = self._launch(request, cpus, run_id)
         wall_s = time.monotonic() - clock
-        after = audit.cpu_times(cpus)
+        after, throttled_s = audit.cpu_times(cpus), audit.throttled_s() - throttled
         try:
             report = msgspec.json.decode(bytes(output.report), type=_Report)
         except msgspec.DecodeError:
             words = bytes(output.stderr).decode("utf-8", "replace").strip()
             lost = f"the launcher did not report: {words or 'it was killed'}"
-            return Outcome(started=started, wall_s=wall_s, status="failed", error=lost, cpus=cpus)
+            left = sweep(self._launcher, run_id, self._scratch)
+            return Outcome(started=started, wall_s=wall_s, status="failed", error=lost, cpus=cpus, leftovers=left)
         own_s = (report.user_ns + report.system_ns) / 1e9
         foreign, steal = audit.shares(before, after, own_s, wall_s, len(cpus))
         status, error, transcript = _judge(request, report, output)
@@ -155,11 +171,22 @@ class ProcessRunner:
             peak_rss_bytes=report.peak_rss_kib * 1024,
             foreign_share=foreign,
             steal_share=steal,
+            throttled_s=throttled_s,
             leftovers=_leftovers(report),
         )
 
-    def _launch(self, request: Request, cpus: tuple[int, ...]) -> _Output:
-        run_id = secrets.token_hex(6)
+    def _changed(self, program: Path) -> str | None:
+        """Why a program is no longer the one that this session began with; None if it is."""
+        try:
+            there = program.stat()
+        except OSError as error:
+            return f"{program} is gone ({error.strerror}): build it again and begin a new session"
+        identity = (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
+        if self._programs.setdefault(program, identity) != identity:
+            return f"{program} changed while the session ran: begin a new session"
+        return None
+
+    def _launch(self, request: Request, cpus: tuple[int, ...], run_id: str) -> _Output:
         limit = DISK_FILE_LIMIT if "disk" in request.descriptor.uses else FILE_LIMIT
         read_end, write_end = os.pipe()
         command = [
@@ -245,6 +272,8 @@ def _judge(
         return "failed", f"did not finish within {request.deadline_s:g} s", None
     if report.stopped == "disk" or report.signal == signal.SIGXFSZ:
         return "failed", "wrote more to files than a probe of its kind may", None
+    if report.stopped == "death":
+        return "failed", f"one of its processes was killed by signal {report.killed_by} and it went on waiting", None
     if report.stopped:
         return "failed", f"was stopped by the launcher ({report.stopped})", None
     status, words = protocol.describe_exit(report.exit, report.signal, bytes(output.stderr))
@@ -254,6 +283,14 @@ def _judge(
         transcript = protocol.parse_transcript(bytes(output.stdout), request.case, request.descriptor)
     except ProtocolError as error:
         return "failed", str(error), None
+    if report.moved:
+        return "failed", "it moved itself to other CPUs than those that it was given", None
+    if report.real_time:
+        return "failed", "it gave itself a real-time policy, under which nothing else is measured", None
+    if len(transcript.values) > request.values:
+        return "failed", f"it gave {len(transcript.values)} values where {request.values} were asked for", None
+    if not all(value.wall_ns for value in transcript.values):
+        return "failed", "a value of it took no time at all, so nothing was measured", None
     return "ok", None, transcript
 
 
@@ -268,16 +305,67 @@ def _leftovers(report: _Report) -> tuple[str, ...]:
     return tuple(found)
 
 
+# --- scratch folders --------------------------------------------------------------------------------------------------
+
+#: In each scratch folder of a lab: its process id and when that process started, in ticks since boot.
+_OWNER = "lab"
+
+
 def scratch_folder() -> Path:
-    """A folder of this lab process for the scratch folders of its runs; folders of dead labs are removed first."""
+    """A new folder, for nobody else, for the scratch folders of this lab's runs.
+
+    Folders of labs that are dead are removed first, with all else that their runs left. Its name
+    can't be foretold and nothing that lies there already is used: others can write to the folder that it stands in.
+    """
     root = Path(tempfile.gettempdir())
     for old in root.glob(f"steelyard-{os.getuid()}-*"):
-        pid = old.name.rsplit("-", 1)[-1]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            shutil.rmtree(old, ignore_errors=True)
-    folder = root / f"steelyard-{os.getuid()}-{os.getpid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+        if _is_ours(old) and not _lives(old):
+            _sweep_folder(old)
+    folder = Path(tempfile.mkdtemp(prefix=f"steelyard-{os.getuid()}-", dir=root))
+    (folder / _OWNER).write_text(f"{os.getpid()} {_started(os.getpid())}")
     return folder
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether this is a folder, no link to one, that only its owner could write to, and the owner is this user."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def _lives(folder: Path) -> bool:
+    """Whether the lab that made this folder still runs."""
+    try:
+        pid, started = (folder / _OWNER).read_text().split()
+    except (OSError, ValueError):
+        return time.time() - folder.lstat().st_mtime < _NEWBORN_S
+    return _started(int(pid)) == started
+
+
+def _started(pid: int) -> str | None:
+    """When a process started, in ticks since boot; None if there is none of this number."""
+    line = read(f"/proc/{pid}/stat")
+    return line.rpartition(")")[2].split()[19] if line else None
+
+
+def _sweep_folder(folder: Path) -> None:
+    """Remove what the runs of a dead lab left, which the names of their folders tell, and then the folder."""
+    for run in folder.iterdir():
+        if run.is_dir() and _RUN_ID.fullmatch(run.name):
+            sweep(catalog.native_folder() / "launch", run.name, folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep(launcher: Path, run_id: str, scratch: Path) -> tuple[str, ...]:
+    """End and remove what a run left whose launcher was killed; returns what that was, a sentence each."""
+    command = [str(launcher), "--run-id", run_id, "--scratch", str(scratch / run_id), "--report", "1", "--sweep"]
+    try:
+        swept = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=30)
+        return _leftovers(msgspec.json.decode(swept.stdout, type=_Report))
+    except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError):
+        return ("what it left could not be removed",)
 
 
 @dataclass(slots=True)

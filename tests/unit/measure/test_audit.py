@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
+import resource
+
 import pytest
 
 from steelyard.errors import BusyError
@@ -131,3 +134,42 @@ def test_the_busiest_cpu_counts_not_the_mean_of_all(monkeypatch):
     looks = iter([[NOTHING] * 64, [after(busy_s=10.0), *[NOTHING] * 63]])
     monkeypatch.setattr(audit, "_each_cpu", lambda _: next(looks))
     assert audit.busiest_share(range(64), seconds=0.01) == 1.0
+
+
+def test_a_run_that_a_quota_stopped_is_disturbed():
+    assert audit.disturbances_of_run(a_run(throttled_s=0.05), alone=True) == (
+        "its cgroup's CPU quota stopped it for 0.05 s",
+    )
+
+
+def test_the_throttling_of_the_cgroup_and_of_those_above_it_is_read(tmp_path, monkeypatch):
+    own = tmp_path / "above" / "own"
+    own.mkdir(parents=True)
+    (own / "cpu.stat").write_text("usage_usec 7\nnr_throttled 1\nthrottled_usec 1500\n")
+    (own.parent / "cpu.stat").write_text("throttled_usec 2500000\n")
+    monkeypatch.setattr(audit, "_cgroups", lambda: iter([own, own.parent, tmp_path]))
+    assert audit.throttled_s() == pytest.approx(2.5)
+
+
+def test_a_machine_without_cgroups_throttles_nothing(monkeypatch):
+    monkeypatch.setattr(audit, "_cgroups", lambda: iter(()))
+    assert audit.throttled_s() == 0
+
+
+@pytest.mark.parametrize(
+    ("nice", "policy", "said"),
+    [(0, os.SCHED_OTHER, []), (19, os.SCHED_OTHER, ["nice 19"]), (-5, os.SCHED_IDLE, ["nice -5", "SCHED_IDLE"])],
+)
+def test_nice_and_the_scheduling_policy_are_noticed(monkeypatch, nice, policy, said):
+    monkeypatch.setattr(os, "getpriority", lambda *_: nice)
+    monkeypatch.setattr(os, "sched_getscheduler", lambda _: policy)
+    found = [item.what for item in audit._scheduling(a_machine())]
+    assert len(found) == len(said)
+    assert all(word in what for word, what in zip(said, found, strict=True))
+
+
+def test_limits_that_are_too_small_are_said(monkeypatch):
+    small = {resource.RLIMIT_NOFILE: (16, 32), resource.RLIMIT_NPROC: (100, 9999), resource.RLIMIT_AS: (-1, -1)}
+    monkeypatch.setattr(resource, "getrlimit", lambda limit: small[limit])
+    found = [item.what for item in audit._ulimits(a_machine())]
+    assert [what.split()[1] for what in found] == ["32", "100"]

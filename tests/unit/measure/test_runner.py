@@ -3,6 +3,7 @@
 
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -129,16 +130,112 @@ def test_a_probe_that_closes_its_streams_and_goes_on_is_waited_for(run):
     assert run("exec >&- 2>&-; sleep 0.1").error == "printed nothing"
 
 
+def test_a_run_whose_launcher_is_killed_is_ended_and_swept_at_once(tmp_path):
+    def killed(script):
+        program, scratch = tmp_path / "probe", tmp_path / "scratch"
+        scratch.mkdir()
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        request = Request(
+            case=a_case(), program=program, descriptor=a_descriptor(), values=1, operations=7, deadline_s=60
+        )
+        return ProcessRunner(catalog.native_folder() / "launch", CPUS, scratch).run(request), scratch
+
+    outcome, scratch = killed("setsid sleep 600 & kill -9 $PPID; sleep 600")
+    assert outcome.status == "failed"
+    assert outcome.error == "the launcher did not report: it was killed"
+    assert any("processes outlived the probe and were killed" in one for one in outcome.leftovers)
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_probe_that_moves_itself_to_other_cpus_fails(run):
+    if len(CPUS) < 2:
+        processes.missing("a second CPU")
+    outcome = run(f"taskset -p -c {CPUS[0]} $$ >/dev/null\n{PRINT}")
+    assert outcome.error == "it moved itself to other CPUs than those that it was given"
+
+
+def test_a_probe_that_chooses_among_its_own_cpus_does_not_fail(run):
+    anywhere = PRINT.replace('"same"', '"free"')
+    assert run(f"taskset -p -c {CPUS[0]} $$ >/dev/null\n{anywhere}", placement="free").status == "ok"
+
+
+def test_a_probe_under_a_real_time_policy_of_its_own_fails(run):
+    outcome = run(f"chrt --fifo -p 1 $$ || {{ echo no right to it >&2; exit 77; }}\n{PRINT}")
+    if outcome.status == "skipped":
+        pytest.skip(outcome.error)
+    assert outcome.error.startswith("it gave itself a real-time policy")
+
+
+def test_more_values_than_were_asked_for_are_a_failure(run):
+    twice = PRINT.replace(json.dumps(VALUE), f"{json.dumps(VALUE)}' '{json.dumps(VALUE)}").replace(
+        "echo", "printf '%s\\n'"
+    )
+    outcome = run(twice.replace('"values":1', '"values":2'))
+    assert outcome.error == "it gave 2 values where 1 were asked for"
+
+
+def test_a_value_that_took_no_time_is_a_failure(run):
+    assert run(PRINT.replace('"wall_ns": 100', '"wall_ns": 0')).error.startswith("a value of it took no time at all")
+
+
+def test_a_probe_that_waits_for_a_killed_process_is_ended_before_its_deadline(run):
+    waiting = "import os, signal, time\nif os.fork() == 0: os.kill(os.getpid(), signal.SIGKILL)\ntime.sleep(600)"
+    outcome = run(f"exec {sys.executable} -c '{waiting}'", deadline_s=250)
+    assert outcome.error == "one of its processes was killed by signal 9 and it went on waiting"
+
+
+def test_a_program_that_changes_between_two_runs_fails(tmp_path):
+    program, scratch = tmp_path / "probe", tmp_path / "scratch"
+    scratch.mkdir()
+    request = Request(case=a_case(), program=program, descriptor=a_descriptor(), values=1, operations=7, deadline_s=60)
+    started = ProcessRunner(catalog.native_folder() / "launch", CPUS, scratch)
+    for script in (PRINT, f"{PRINT}# more"):
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        outcome = started.run(request)
+    assert outcome.error == f"{program} changed while the session ran: begin a new session"
+    program.unlink()
+    assert started.run(request).error.startswith(f"{program} is gone")
+
+
+def a_scratch_folder(path, mark, mode=0o700):
+    """What a lab left, with a folder of one run in it."""
+    (path / "abcdef012345").mkdir(parents=True)
+    path.chmod(mode)
+    (path / "lab").write_text(mark)
+
+
 def test_scratch_folders_of_dead_labs_are_removed_and_those_of_living_ones_are_not(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     mine = f"steelyard-{os.getuid()}-"
-    for name in (f"{mine}999999999", f"{mine}{os.getppid()}", "steelyard-notes", f"{mine}x"):
-        (tmp_path / name / "below").mkdir(parents=True)
+    parent = f"{os.getppid()} {runner._started(os.getppid())}"
+    a_scratch_folder(tmp_path / f"{mine}dead", "999999999 1")
+    a_scratch_folder(tmp_path / f"{mine}reused", f"{os.getppid()} 1")
+    a_scratch_folder(tmp_path / f"{mine}living", parent)
+    a_scratch_folder(tmp_path / f"{mine}open", "999999999 1", mode=0o777)
+    a_scratch_folder(tmp_path / "steelyard-notes", "999999999 1")
+    (tmp_path / f"{mine}newborn").mkdir(mode=0o700)
     folder = scratch_folder()
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        [f"{mine}{os.getppid()}", "steelyard-notes", f"{mine}x", folder.name]
-    )
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"{mine}living",
+        f"{mine}open",
+        f"{mine}newborn",
+        "steelyard-notes",
+        folder.name,
+    }
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_scratch_folder_is_never_one_that_lies_there_already(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    elsewhere = tmp_path / "elsewhere"
+    a_scratch_folder(elsewhere, "999999999 1")
+    (tmp_path / f"steelyard-{os.getuid()}-{os.getpid()}").symlink_to(elsewhere)
+    folder = scratch_folder()
+    assert folder.resolve().parent == tmp_path.resolve()
+    assert folder.resolve() != elsewhere
+    assert (elsewhere / "lab").exists(), "a link is not followed when dead labs are swept"
 
 
 # --- the mock --------------------------------------------------------------------------------------------------------
