@@ -25,7 +25,7 @@ def test_there_are_presets():
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_it_passes_its_own_tests(preset):
-    tools = [Path(processes.tool(name)).parent for name in ("cmake", "ninja")]
+    tools = [Path(processes.tool(name)).parent for name in ("cmake", "ninja", "c++")]
     if preset == "aarch64" and not (shutil.which("aarch64-linux-gnu-g++") and shutil.which("qemu-aarch64")):
         processes.missing(
             "AArch64: no cross compiler or emulator (Debian: apt-get install g++-aarch64-linux-gnu qemu-user)"

@@ -27,7 +27,8 @@ def added(tmp_path_factory):
     (tree / "probes/novelty").mkdir()
     shutil.copy(ROOT / "probes/null/null.c", tree / "probes/novelty/copied.c")
     cmake, build = processes.tool("cmake"), folder / "build"
-    subprocess.run([cmake, "-S", tree, "-B", build, "-G", "Ninja"], check=True, capture_output=True)
+    configure = [cmake, "-S", tree, "-B", build, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={processes.tool('ninja')}"]
+    subprocess.run(configure, check=True, capture_output=True)
     subprocess.run([cmake, "--build", build, "--target", "probe_novelty_copied"], check=True, capture_output=True)
     with a_laboratory(folder) as laboratory:
         shutil.copytree(build / "probes", folder / "probes")

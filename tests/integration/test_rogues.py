@@ -92,7 +92,9 @@ def test_what_fails_in_its_pilot_is_not_tried_again(finished, way):
 
 
 def test_what_turns_bad_keeps_what_it_did_well(finished):
-    assert [run.status for run in runs_of(finished, "turns_bad")] == ["ok", "ok", "failed"]
+    first, second, *others = [run.status for run in runs_of(finished, "turns_bad")]
+    assert (first, second) == ("ok", "ok")
+    assert set(others) == {"failed"}, "as many as there are: a run that is disturbed is repeated"
 
 
 @pytest.mark.parametrize("way", WELL)

@@ -126,8 +126,10 @@ def test_children_of_a_batch_are_counted(tmp_path):
     found = transcript("create/fork", ran("create/fork", "software", "--operations", "50", folder=tmp_path))
     for value in found.values[:3]:
         faults = value.counters.events["page_faults"].count / value.counters.operations
-        assert faults == pytest.approx(value.minor_faults / value.operations, rel=0.1)
-        assert faults > 5
+        accounted = value.minor_faults / value.operations
+        assert 5 < faults < 1.1 * accounted
+        if permitted():  # else those that the kernel met while it copied are not counted, and accounted for
+            assert faults > 0.9 * accounted
 
 
 def test_only_the_timed_part_is_counted(tmp_path):

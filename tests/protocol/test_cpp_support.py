@@ -26,6 +26,7 @@ def configured(folder: Path, *parts: str) -> Path:
         source, target = ROOT / part, tree / part
         target.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    processes.tool("c++")
     command = [processes.tool("cmake"), "-S", tree, "-B", build, "-G", "Ninja"]
     program = processes.tool("ninja")
     subprocess.run(
@@ -62,6 +63,8 @@ def run(tmp_path):
     programs = catalog.find_programs(catalog.probe_folders())
 
     def started(probe: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        if programs[probe].suffix == ".skip":
+            processes.missing(programs[probe].read_text().strip())
         return subprocess.run(
             [programs[probe], *arguments, "--operations", "10", "--values", "1"],
             cwd=tmp_path,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import steelyard
 from steelyard.measure import catalog
+from tests import processes
 
 ROOT = Path(__file__).parents[2]
 STUDY = ROOT / "engines" / "schedsim" / "studies" / "travis_1998.jsonl"
@@ -18,7 +19,10 @@ POLICIES = {"linux_2_0_30": "Linux 2.0.30", "linux_2_0_30_one_tick": "Linux 2.0.
 
 def program() -> Path:
     """The installed schedsim."""
-    return catalog.native_folder() / "engines" / "schedsim"
+    found = catalog.native_folder() / "engines" / "schedsim"
+    if not found.exists():
+        processes.missing("schedsim was not built: there was no C++ compiler (Debian: apt-get install g++)")
+    return found
 
 
 def ask(*requests: dict[str, object]) -> list[dict[str, object]]:

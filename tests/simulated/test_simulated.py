@@ -55,12 +55,14 @@ def test_costs_can_be_taken_from_a_curve_of_today():
 
 
 def test_the_engine_is_built_alone_and_passes_its_own_tests(tmp_path):
-    cmake = processes.tool("cmake")
+    processes.tool("c++")
+    cmake, ninja = processes.tool("cmake"), processes.tool("ninja")
     engine = schedulers.STUDY.parents[1]
+    options = (f"-DCMAKE_MAKE_PROGRAM={ninja}", f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}")
     for command in (
-        [cmake, "-S", engine, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}"],
+        [cmake, "-S", engine, "-B", tmp_path, "-G", "Ninja", *options],
         [cmake, "--build", tmp_path, "--parallel", "2"],
-        ["ctest", "--test-dir", tmp_path, "--output-on-failure"],
+        [processes.tool("ctest"), "--test-dir", tmp_path, "--output-on-failure"],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from running import Server, alive, asking, run, serving, until
+from running import Server, alive, asking, program, run, serving, until
 
 #: Answers by path: who it is, when it is let go, and what must not happen to a server.
 APPLICATION = """
@@ -366,6 +366,7 @@ def test_a_program_without_wheat_cannot_be_the_interpreter(folder):
 
 
 def test_a_worker_is_not_started_by_hand(folder):
+    program()
     done = subprocess.run(
         [sys.executable, "-c", "from wheat._wheat import serve; serve()", "app"],
         cwd=folder,
