@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ GOLDEN = Path(__file__).parent / "golden"
 MARKUP = (
     "\"'><script>window.hacked=1</script><img src=http://evil.example/x onerror=window.hacked=1>{{7*7}}${7*7}</style>"
 )
+#: A title for the window, a colour by C1, a cursor that goes back, a direction that turns, marks that nobody sees.
+ACTS = "\x1b]0;pwn\x07\x9b31m\x08\r\x7f\u202e\u2066\u200b\u2028\u2029\ufeff\u00ad\u3164\U000e0041\ufe0f"
+_ACTING = {letter for letter in ACTS if not "\x20" <= letter <= "\x7e"}
 #: Strings that a session file may not choose freely.
 _FIXED = {
     *("same", "cross", "free", "lower_quartile", "median", "lower", "higher", "neither", "integer", "choice", "note"),
@@ -83,33 +87,38 @@ def the_golden_session() -> Session:
     return sessions.read(GOLDEN / "whole.session.jsonl")
 
 
-def hostile(session: Session) -> Session:
-    """The same session with markup in every string that its file may choose, wherever it stands."""
-    spoilt = msgspec.convert(_hostile(msgspec.to_builtins(session), within=""), Session)
+def acting(text: str) -> str:
+    """What of a text acts on a terminal or is not seen; empty if all is well."""
+    kinds = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return "".join(one for one in text if one != "\n" and (one in _ACTING or unicodedata.category(one) in kinds))
+
+
+def hostile(session: Session, more: str = MARKUP) -> Session:
+    """The same session with ``more`` in every string that its file may choose, wherever it stands."""
+
+    def spoil(text: str) -> str:
+        # Counts that metrics are made of are names as well; spoiling both alike keeps them together.
+        return text if text in _FIXED or not text else text + more
+
+    def changed(node: Any, within: str) -> Any:
+        match node:
+            case dict():
+                # Names of fields stay; names of cases, probes, parameters and facts are the file's.
+                free = within in {"facts", "environment", "versions", "parameters", "probes", "counts", "readings"}
+                return {spoil(key) if free else key: changed(value, key) for key, value in node.items()}
+            case list() | tuple():
+                return [changed(item, within if isinstance(item, str) else "") for item in node]
+            case str() if within not in {"type", "per", "over", "sha256", "started", "at"}:
+                return spoil(node)
+            case _:
+                return node
+
+    spoilt = msgspec.convert(changed(msgspec.to_builtins(session), within=""), Session)
     # Runs and baselines name cases by what those are made of, which is spoilt piece by piece.
     both = zip(session.plan.cases, spoilt.plan.cases, strict=True)
-    names = {_spoilt(planned.case.name): after.case.name for planned, after in both}
+    names = {spoil(planned.case.name): after.case.name for planned, after in both}
     runs = tuple(msgspec.structs.replace(run, case=names[run.case]) for run in spoilt.runs)
     cases = tuple(
         msgspec.structs.replace(planned, baseline=names.get(planned.baseline or "")) for planned in spoilt.plan.cases
     )
     return msgspec.structs.replace(spoilt, runs=runs, plan=msgspec.structs.replace(spoilt.plan, cases=cases))
-
-
-def _hostile(node: Any, within: str) -> Any:
-    match node:
-        case dict():
-            # Names of fields stay; names of cases, probes, parameters and facts are the file's.
-            free = within in {"facts", "environment", "versions", "parameters", "probes", "counts", "readings"}
-            return {_spoilt(key) if free else key: _hostile(value, key) for key, value in node.items()}
-        case list() | tuple():
-            return [_hostile(item, within if isinstance(item, str) else "") for item in node]
-        case str() if within not in {"type", "per", "over", "sha256", "started", "at"}:
-            return _spoilt(node)
-        case _:
-            return node
-
-
-def _spoilt(text: str) -> str:
-    # Counts that metrics are made of are names as well; spoiling both alike keeps them together.
-    return text if text in _FIXED or not text else text + MARKUP

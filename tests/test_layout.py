@@ -99,6 +99,32 @@ def test_a_private_import_would_be_found(text, tmp_path):
     assert private_names(path, "steelyard.lab")
 
 
+def test_all_that_reaches_a_terminal_takes_the_one_door():
+    """Rich's own console would print what `steelyard.show.console` makes visible, and its markup would be obeyed."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path == PACKAGE / "show" / "console.py":
+            continue
+        tree = ast.parse(path.read_text())
+        for door in ("rich.console", "rich.markup", "rich.print", "rich.get_console"):
+            assert not reaches(imports(path), door), f"{name_of(path)} imports {door}"
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            called = ast.unparse(call.func)
+            assert called != "print", f"{name_of(path)}:{call.lineno} prints past the console"
+            assert called.split(".")[0] != "Text", f"{name_of(path)}:{call.lineno}: `words` makes a text, not rich"
+
+
+def test_only_the_module_of_markup_says_that_a_text_is_html():
+    """Elsewhere only what this program brings along may be: an empty piece, its style, its script, its charts."""
+    ours = {"", "charts.svg(spec | {'width': 720})", "(_ASSETS / 'style.css').read_text()"}
+    for path in modules("show"):
+        if path.name == "markup.py":
+            continue
+        for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
+            if ast.unparse(call.func) == "Markup":
+                given = ", ".join(map(ast.unparse, call.args))
+                assert given in ours or given.startswith("bundle.replace("), f"{name_of(path)}:{call.lineno}: {given}"
+
+
 @pytest.mark.parametrize("path", PURE, ids=name_of)
 def test_what_is_pure_starts_no_process_and_asks_no_clock(path):
     for impure in ("os", "time", "subprocess", "datetime", "secrets", "threading", "socket", "tempfile", "psutil"):

@@ -9,10 +9,10 @@ from types import FrameType
 from typing import NoReturn
 
 from cyclopts import CycloptsError
-from rich.console import Console
 
 from steelyard.cli import build_app
 from steelyard.errors import Interrupted, SteelyardError, UsageError
+from steelyard.show.console import Console
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
@@ -32,16 +32,14 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        errors.print(f"steelyard: {error}", style="red", markup=False, highlight=False)
-        errors.print(
-            "`steelyard --help` and `steelyard COMMAND --help` say what there is", markup=False, highlight=False
-        )
+        errors.print(f"steelyard: {error}", style="red")
+        errors.print("`steelyard --help` and `steelyard COMMAND --help` say what there is")
         return UsageError.exit_code
     except SteelyardError as error:
-        errors.print(f"steelyard: {error}", style="red", markup=False, highlight=False)
+        errors.print(f"steelyard: {error}", style="red")
         return error.exit_code
     except KeyboardInterrupt as error:
-        errors.print("steelyard: interrupted", style="red", markup=False, highlight=False)
+        errors.print("steelyard: interrupted", style="red")
         return 128 + (error.signal if isinstance(error, Interrupted) else signal.SIGINT)
     except BrokenPipeError:
         # The reader of our output has seen enough (`steelyard list | head`); closing quietly is what it expects.

@@ -8,14 +8,13 @@ import sys
 from contextlib import AbstractContextManager
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
-from rich.console import Console
 
 from steelyard.measure.conduct import Progress
 from steelyard.settings import Settings
-from steelyard.show.plain import plain
+from steelyard.show.console import Console
 from steelyard.show.progress import progress
+from steelyard.show.visible import json_text, visible_lines
 
 #: The options of measuring, as those of a command.
 Measuring = Annotated[Settings, Parameter(name="*")]
@@ -26,24 +25,28 @@ _FILE_WIDTH = 170
 def console() -> Console:
     """Standard output for people; not cut to 80 columns when it goes into a file."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else _FILE_WIDTH, highlight=False, soft_wrap=False)
+    return Console(width=None if known else _FILE_WIDTH)
+
+
+def print_text(text: str) -> None:
+    """Print a file's contents: exactly into a pipe or a file, and made visible on a terminal, which would obey it."""
+    sys.stdout.write(visible_lines(text) if sys.stdout.isatty() else text)
 
 
 def print_json(data: object) -> None:
     """Print data for programs, indented."""
-    text = msgspec.json.format(msgspec.json.encode(data), indent=2)
-    sys.stdout.write(text.decode() + "\n")
+    sys.stdout.write(json_text(data))
 
 
 class Terminal:
     """The messages of the lab, on standard error."""
 
     def __init__(self) -> None:
-        self.console = Console(stderr=True, highlight=False)
+        self.console = Console(stderr=True)
 
     def say(self, sentence: str) -> None:
         """Print a sentence."""
-        self.console.print(sentence, markup=False, soft_wrap=True)
+        self.console.print(sentence, soft_wrap=True)
 
     def progress(self, title: str) -> AbstractContextManager[Progress]:
         """Show a bar on a terminal, a line now and then in a log."""
@@ -52,4 +55,4 @@ class Terminal:
 
 def complain(sentence: str) -> None:
     """Say on standard error what can't be used; the command goes on without it."""
-    sys.stderr.write(f"steelyard: left out: {plain(sentence)}\n")
+    Console(stderr=True).print(f"steelyard: left out: {sentence}", soft_wrap=True)

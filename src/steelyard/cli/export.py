@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
-from rich.console import Console
 
+from steelyard.cli import _output as output
 from steelyard.errors import UsageError
 from steelyard.keep import session as sessions
 from steelyard.show import formats
+from steelyard.show.console import Console
 
 _FORMATS = formats.exporters()
 _STANDARD_OUTPUT = Path("-")
@@ -44,9 +44,9 @@ def command(
     """
     kept = sessions.read(session or sessions.latest())
     exported = formats.export(kept, format_)
-    words = Console(stderr=True, highlight=False)
+    words = Console(stderr=True)
     for doubt in exported.doubts:
-        words.print(doubt, markup=False, soft_wrap=True)
+        words.print(doubt, soft_wrap=True)
     _write(exported.contents, output_file, format_)
 
 
@@ -57,7 +57,7 @@ def _write(contents: str | bytes, path: Path, name: str) -> None:
     if path == _STANDARD_OUTPUT:
         if isinstance(contents, bytes):
             raise UsageError(f"{name} is no text: give it a file with -o FILE")
-        sys.stdout.write(contents)
+        output.print_text(contents)
         return
     data = contents.encode() if isinstance(contents, str) else contents
     try:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -71,7 +70,7 @@ def _by_ending(path: Path | None) -> Format:
 
 def _write(text: str, path: Path | None) -> None:
     if path is None:
-        sys.stdout.write(text)
+        output.print_text(text)
         return
     try:
         path.write_text(text)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from steelyard.judge.report import report
 from steelyard.keep import session as sessions
 from steelyard.settings import parse_margin
 from steelyard.show import charts, html
+from steelyard.show.console import Console
 
 #: Sessions of one page go by letters.
 _MOST = 26
@@ -53,11 +53,11 @@ def command(
             _write(figures / f"{name}.png", charts.png(drawn))
     for outcome in outcomes:
         for line in outcome.broken:
-            print(f"rule {outcome.number} of 12 is not kept: {line}", file=sys.stderr)
+            Console(stderr=True).print(f"rule {outcome.number} of 12 is not kept: {line}", soft_wrap=True)
     words = output.console()
     if figures is not None:
-        words.print(str(figures), markup=False, soft_wrap=True)
-    words.print(str(output_file), markup=False, soft_wrap=True)
+        words.print(str(figures), soft_wrap=True)
+    words.print(str(output_file), soft_wrap=True)
 
 
 def _write(path: Path, contents: bytes) -> None:

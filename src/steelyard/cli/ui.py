@@ -33,8 +33,8 @@ def command(folder: Path | None = None, *, port: int = 0) -> None:
         raise UsageError(f"port {port} cannot be had ({error}): choose another with --port, or leave it out") from error
     with server:
         words = output.console()
-        words.print(f"sessions of {place} on http://127.0.0.1:{server.server_port}/", markup=False, soft_wrap=True)
-        words.print("Ctrl-C ends it", markup=False)
+        words.print(f"sessions of {place} on http://127.0.0.1:{server.server_port}/", soft_wrap=True)
+        words.print("Ctrl-C ends it")
         sys.stdout.flush()
         try:
             server.serve_forever()

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from steelyard.show.plain import plain
+from steelyard.show.console import Console, words
+from steelyard.show.visible import json_text
 
 #: Rows that a terminal shows; files have them all.
 _MOST_ROWS = 1000
@@ -43,9 +42,9 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[Any]], console: Console
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for number, name in enumerate(columns):
         numeric = any(isinstance(row[number], int | float) for row in rows)
-        table.add_column(Text(plain(name)), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows[:_MOST_ROWS]:
-        table.add_row(*(Text(_cell(item)) for item in row))
+        table.add_row(*(_cell(item) for item in row))
     console.print(table)
     if len(rows) > _MOST_ROWS:
         console.print(f"{len(rows) - _MOST_ROWS} more rows: write them all with --format csv -o FILE")
@@ -54,10 +53,10 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[Any]], console: Console
 def show_views(views: Sequence[_View], console: Console) -> None:
     """Every view with its columns."""
     for view in views:
-        console.print(Text.assemble((view.name, "bold"), f"  a row is {view.row}"))
+        console.print(words((view.name, "bold"), f"  a row is {view.row}"))
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 2))
         for column in view.columns:
-            table.add_row(Text(column.name, style="cyan"), Text(column.doc))
+            table.add_row(words(column.name, style="cyan"), column.doc)
         console.print(table)
         console.print()
 
@@ -74,7 +73,7 @@ def as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 def as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """One object a row, in a list."""
     objects = [dict(zip(columns, map(_json_ready, row), strict=True)) for row in rows]
-    return msgspec.json.format(msgspec.json.encode(objects), indent=2).decode() + "\n"
+    return json_text(objects)
 
 
 def _json_ready(item: Any) -> Any:
@@ -93,7 +92,7 @@ def _exact(item: Any) -> str:
 def _cell(item: Any) -> str:
     if item is None:
         return "–"
-    return f"{item:.6g}" if isinstance(item, float) else plain(_text(item))
+    return f"{item:.6g}" if isinstance(item, float) else _text(item)
 
 
 def _text(item: Any) -> str:

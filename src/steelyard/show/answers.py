@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console
-from rich.text import Text
-
 from steelyard.judge.answers import NARROW, Absence, Amount, Answers, Group, Price
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.findings import Findings
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.show import claims as claim_words
+from steelyard.show.console import Console, words
 from steelyard.units import format_duration, format_quantity
 
 #: Columns of the screen, and of each of its two halves.
@@ -30,7 +28,7 @@ _Line = list[tuple[str, str]]
 def show(findings: Findings, answers: Answers, console: Console) -> None:
     """The machine, the prices, what is unlike its fame, how sure all that is, what is missing, and what next."""
     for line in lines(findings, answers, console.width):
-        console.print(Text.assemble(*line), soft_wrap=True)
+        console.print(words(*line), soft_wrap=True)
 
 
 def lines(findings: Findings, answers: Answers, width: int = WIDTH) -> list[_Line]:

@@ -19,6 +19,7 @@ from steelyard.judge.comparisons import Compared
 from steelyard.judge.report import Ghost, Plot, Report, Series, Spot
 from steelyard.show.comparison import interval as change_interval
 from steelyard.show.comparison import percent, verdict
+from steelyard.show.visible import visible_data
 from steelyard.units import format_interval, format_quantity
 
 Row = dict[str, Any]
@@ -218,8 +219,8 @@ class _Drawing:
             .configure_title(color=theme.ink, fontSize=15, anchor="start", fontWeight="bold", offset=14)
         )
         spec: Row = (chart if in_page else chart.properties(title=title)).to_dict()
-        spec["datasets"] = self._data
-        return spec
+        named: Row = visible_data(spec | {"datasets": self._data})
+        return named
 
 
 def _picked(rest: float, field: str) -> Any:

@@ -8,14 +8,13 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
-from rich.text import Text
 
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings, FigureSeen, GrowthSeen, RangeSeen, Settle
 from steelyard.show import machine_code
+from steelyard.show.console import Console, words
 from steelyard.units import format_interval, format_quantity
 
 _STYLES = {
@@ -43,10 +42,10 @@ def show(findings: ClaimFindings, console: Console) -> None:
 
     Sources of which nothing is answered come last.
     """
-    console.print(Text(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold"))
-    console.print(Text(f"{findings.path}, {findings.blocks} blocks"), soft_wrap=True)
+    console.print(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold")
+    console.print(f"{findings.path}, {findings.blocks} blocks", soft_wrap=True)
     if findings.void:
-        console.print(Text(f"VOID: {findings.void}", style="bold red"))
+        console.print(f"VOID: {findings.void}", style="bold red")
     console.print()
     spoken = {finding.source.id for finding in findings.findings if answered(finding)}
     ranked = sorted(
@@ -56,8 +55,8 @@ def show(findings: ClaimFindings, console: Console) -> None:
     for _, members in groupby(ranked, key=lambda finding: finding.source.id):
         group = list(members)
         source = group[0].source
-        console.print(Text(f"{source.cited}, {source.year}", style="bold"))
-        console.print(Text(f"on {source.machine}", style="dim"))
+        console.print(f"{source.cited}, {source.year}", style="bold")
+        console.print(f"on {source.machine}", style="dim")
         console.print()
         for finding in group:
             _claim(finding, console)
@@ -66,19 +65,19 @@ def show(findings: ClaimFindings, console: Console) -> None:
 
 def show_short(findings: ClaimFindings, console: Console) -> None:
     """A line for each claim that the session answers, by source; then the count of all."""
-    console.print(Text("claims of others, held against this session", style="bold"))
+    console.print("claims of others, held against this session", style="bold")
     if findings.void:
-        console.print(Text(f"VOID: {findings.void}", style="bold red"))
+        console.print(f"VOID: {findings.void}", style="bold red")
     kept = [finding for finding in findings.findings if answered(finding)]
     for source, members in groupby(kept, key=lambda finding: finding.source):
-        console.print(Text(f"  {source.cited}, {source.year}", style="dim"))
+        console.print(f"  {source.cited}, {source.year}", style="dim")
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         for finding in members:
-            word = Text(finding.verdict.value.upper(), style=_STYLES[finding.verdict])
-            table.add_row("", word, Text(finding.claim.statement))
+            word = words(finding.verdict.value.upper(), style=_STYLES[finding.verdict])
+            table.add_row("", word, finding.claim.statement)
         console.print(table)
-    console.print(Text(counts(findings)))
-    console.print(Text("`steelyard claims` shows the evidence, and where a statement was wrong."))
+    console.print(counts(findings))
+    console.print("`steelyard claims` shows the evidence, and where a statement was wrong.")
 
 
 def objects(findings: ClaimFindings) -> list[dict[str, Any]]:
@@ -114,21 +113,21 @@ def answered(finding: ClaimFinding) -> bool:
 
 def _claim(finding: ClaimFinding, console: Console) -> None:
     claim = finding.claim
-    console.print(Text.assemble((finding.verdict.value.upper(), _STYLES[finding.verdict]), "  ", (claim.id, "cyan")))
+    console.print(words((finding.verdict.value.upper(), _STYLES[finding.verdict]), "  ", (claim.id, "cyan")))
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="dim", no_wrap=True, min_width=8)
     lines.add_column(max_width=_WIDEST)
-    lines.add_row("claim", Text(claim.statement, style="bold" if answered(finding) else ""))
+    lines.add_row("claim", words(claim.statement, style="bold" if answered(finding) else ""))
     for heading, text in evidence(finding):
-        lines.add_row(heading, Text(text))
-    lines.add_row("said", Text(claim.said))
-    lines.add_row("scope", Text(claim.scope))
+        lines.add_row(heading, text)
+    lines.add_row("said", claim.said)
+    lines.add_row("scope", claim.scope)
     if claim.note:
-        lines.add_row("but", Text(claim.note))
+        lines.add_row("but", claim.note)
     for caveat in finding.caveats[:_CAVEATS]:
-        lines.add_row("caveat", Text(caveat))
+        lines.add_row("caveat", caveat)
     if len(finding.caveats) > _CAVEATS:
-        lines.add_row("caveat", Text(f"and {len(finding.caveats) - _CAVEATS} more, which --json prints"))
+        lines.add_row("caveat", f"and {len(finding.caveats) - _CAVEATS} more, which --json prints")
     console.print(Padding(lines, (0, 0, 1, 2), expand=False))
 
 
@@ -211,7 +210,7 @@ def counts(findings: ClaimFindings) -> str:
 
 
 def _foot(findings: ClaimFindings, console: Console) -> None:
-    console.print(Text(counts(findings), style="bold"))
+    console.print(counts(findings), style="bold")
     alpha = f"{1 - findings.confidence:.0%}"
     method = (
         f"Intervals: {findings.confidence:.0%}, of the ratio within blocks or of the median. A verdict stands only if "
@@ -219,7 +218,7 @@ def _foot(findings: ClaimFindings, console: Console) -> None:
         f"Westfall and Young), so the chance of even one wrong verdict is held at {alpha}. "
         "Growth is judged by Akaike weights, each sweep by itself."
     )
-    console.print(Text(method, style="dim"))
+    console.print(method, style="dim")
     if any(finding.verdict is ClaimVerdict.NOT_MEASURED for finding in findings.findings):
         advice = "Not measured: `steelyard run 'CASE'` measures a case, if `steelyard list` has its probe."
-        console.print(Text(advice, style="dim"))
+        console.print(advice, style="dim")

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from steelyard.judge.comparisons import Compared, Comparisons
+from steelyard.show.console import Console, words
 from steelyard.units import format_duration, format_quantity
 
 _STYLES = {"different": "bold", "equivalent": "green", "undecided": "yellow"}
@@ -44,10 +43,10 @@ def verdict(case: Compared, margin: float) -> str:
 
 def show(found: Comparisons, console: Console) -> None:
     """A table of all cases, then what was left out and every doubt."""
-    console.print(Text(f"a: {found.a}"), soft_wrap=True)
-    console.print(Text(f"b: {found.b}"), soft_wrap=True)
+    console.print(f"a: {found.a}", soft_wrap=True)
+    console.print(f"b: {found.b}", soft_wrap=True)
     if found.void:
-        console.print(Text(f"VOID, do not use these verdicts: {found.void}", style="bold red"))
+        console.print(f"VOID, do not use these verdicts: {found.void}", style="bold red")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("case", overflow="fold")
     for name in ("a", "b", "b against a", "interval", "n"):
@@ -55,25 +54,25 @@ def show(found: Comparisons, console: Console) -> None:
     table.add_column("verdict", overflow="fold")
     for case in found.cases:
         table.add_row(
-            Text(case.case),
+            case.case,
             format_quantity(case.a, case.unit),
             format_quantity(case.b, case.unit),
             percent(case.ratio),
-            Text(interval(case)),
+            interval(case),
             str(case.n),
-            Text(verdict(case, found.margin), style=_STYLES[case.verdict]),
+            words(verdict(case, found.margin), style=_STYLES[case.verdict]),
         )
     console.print(table)
     for title, lines in (("left out", found.left_out), ("caveats", found.caveats)):
         if lines:
-            console.print(Text(title, style="bold"))
+            console.print(title, style="bold")
             for line in lines:
-                console.print(Text(f"  {line}"))
+                console.print(f"  {line}")
     if found.kind == "sessions":
-        console.print(Text(_overlaps(found)))
+        console.print(_overlaps(found))
     confidence = f"{100 * found.confidence:.3g} %"
     console.print(
-        Text(f"margin {100 * found.margin:g} %; all {len(found.cases)} verdicts together hold at {confidence} (Holm)")
+        words(f"margin {100 * found.margin:g} %; all {len(found.cases)} verdicts together hold at {confidence} (Holm)")
     )
 
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from steelyard.judge.explain import CONFIDENCE, Composite, Explanation, Explanations, Part, PartSeen, State, Sum
+from steelyard.show.console import Console, words
 from steelyard.units import format_interval, format_quantity
 
 _STYLES = {
@@ -32,7 +31,7 @@ def show(findings: Explanations, console: Console) -> None:
     for explanation in findings.explained:
         _explanation(explanation, console)
     for absent in findings.absent:
-        console.print(Text.assemble((absent.case, "cyan"), f" ({absent.composite}): {absent.reason}"))
+        console.print(words((absent.case, "cyan"), f" ({absent.composite}): {absent.reason}"))
     _foot(findings, console)
 
 
@@ -45,11 +44,11 @@ def show_short(findings: Explanations, console: Console) -> None:
     for one in findings.explained:
         explained, rest = (share(each) if each else _NOTHING for each in (one.explained, one.rest))
         cost = format_quantity(one.whole.value, one.unit)
-        word = Text(_short(one), style=_STYLES[one.state])
-        table.add_row(Text(one.composite, style="cyan"), Text(one.case), cost, explained, rest, word)
+        word = words(_short(one), style=_STYLES[one.state])
+        table.add_row(words(one.composite, style="cyan"), one.case, cost, explained, rest, word)
     for absent in findings.absent:
-        row = Text(absent.composite, style="cyan"), Text(absent.case), _NOTHING, _NOTHING, _NOTHING
-        table.add_row(*row, Text("not in the session", style="dim"))
+        row = words(absent.composite, style="cyan"), absent.case, _NOTHING, _NOTHING, _NOTHING
+        table.add_row(*row, words("not in the session", style="dim"))
     console.print(table)
     console.print()
     console.print(
@@ -60,16 +59,16 @@ def show_short(findings: Explanations, console: Console) -> None:
 
 def show_declarations(composites: Mapping[str, Composite], asked: str | None, console: Console) -> None:
     """What costs are said to be made of, without figures: there is no session yet."""
-    console.print(Text("No session was measured yet: these are the composites and their parts, without figures."))
+    console.print("No session was measured yet: these are the composites and their parts, without figures.")
     console.print()
     for name, composite in composites.items():
-        console.print(Text.assemble((name, "bold cyan"), f"  {composite.case}"))
-        console.print(Text(f"  {composite.made_of}"))
+        console.print(words((name, "bold cyan"), f"  {composite.case}"))
+        console.print(f"  {composite.made_of}")
         for part in composite.part:
-            console.print(Text(f"  {_declared(part)}", style="dim"))
+            console.print(f"  {_declared(part)}", style="dim")
     console.print()
     whose, needs = (f"'{asked}'", "it needs") if asked else ("CASE", "a case needs")
-    console.print(Text(f"`steelyard explain {whose} --measure` measures what {needs}.", style="dim"))
+    console.print(f"`steelyard explain {whose} --measure` measures what {needs}.", style="dim")
 
 
 def _declared(part: Part) -> str:
@@ -149,18 +148,16 @@ def _short(one: Explanation) -> str:
 
 
 def _head(findings: Explanations, console: Console) -> None:
-    console.print(Text(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold"))
-    console.print(Text(f"{findings.path}, {findings.blocks} blocks"), soft_wrap=True)
+    console.print(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold")
+    console.print(f"{findings.path}, {findings.blocks} blocks", soft_wrap=True)
     if findings.void:
-        console.print(Text(f"VOID: {findings.void}", style="bold red"))
+        console.print(f"VOID: {findings.void}", style="bold red")
     console.print()
 
 
 def _explanation(one: Explanation, console: Console) -> None:
-    console.print(
-        Text.assemble((one.case, "bold cyan"), f"  {one.metric} ", (one.state.value.upper(), _STYLES[one.state]))
-    )
-    console.print(Text(f"  {one.made_of}"))
+    console.print(words((one.case, "bold cyan"), f"  {one.metric} ", (one.state.value.upper(), _STYLES[one.state])))
+    console.print(f"  {one.made_of}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("  made of", no_wrap=True)
     for heading in ("times", "each", "together", f"{CONFIDENCE:.0%} interval", "share"):
@@ -168,20 +165,20 @@ def _explanation(one: Explanation, console: Console) -> None:
     for name, *cells in rows(one):
         table.add_row(f"  {name}", *cells, style="" if any(part.what == name for part in one.parts) else "bold")
     console.print(table)
-    console.print(Text(f"  {said(one)}"))
+    console.print(f"  {said(one)}")
     for part in one.parts:
         where = f", from {part.session}" if part.session else ""
-        console.print(Text(f"  {part.what}: {part.because} ({part.label}{where})", style="dim"))
+        console.print(f"  {part.what}: {part.because} ({part.label}{where})", style="dim")
     for missing in one.missing:
-        console.print(Text(f"  {missing.what}: {missing.reason}"))
+        console.print(f"  {missing.what}: {missing.reason}")
     if one.missing:
-        console.print(Text(f"  `steelyard explain '{one.case}' --measure` measures all that it needs"))
+        console.print(f"  `steelyard explain '{one.case}' --measure` measures all that it needs")
     if one.note:
-        console.print(Text(f"  {one.note}"))
+        console.print(f"  {one.note}")
     for caveat in one.caveats[:_CAVEATS]:
-        console.print(Text(f"  caveat: {caveat}", style="dim"))
+        console.print(f"  caveat: {caveat}", style="dim")
     if len(one.caveats) > _CAVEATS:
-        console.print(Text(f"  and {len(one.caveats) - _CAVEATS} more caveats, which --json prints", style="dim"))
+        console.print(f"  and {len(one.caveats) - _CAVEATS} more caveats, which --json prints", style="dim")
     console.print()
 
 
@@ -193,4 +190,4 @@ def _foot(findings: Explanations, console: Console) -> None:
         "rest is the whole less its parts within each block; parts of other sessions are added by their intervals "
         "(Zou and Donner)."
     )
-    console.print(Text(text, style="dim"))
+    console.print(text, style="dim")

@@ -52,12 +52,12 @@ def published(figure: Figure) -> str:
     )
 
 
-def cell(of: Cell | None, unit: str, separator: str) -> str:
-    """A cell of a matrix; the published figure in brackets after ``separator``."""
+def cell(of: Cell | None, unit: str) -> tuple[str, ...]:
+    """A cell of a matrix: our figure, and the published one in brackets."""
     if of is None:
-        return ""
+        return ()
     ours = format_quantity(of.median, unit)
-    return ours if of.published is None else f"{ours}{separator}({format_quantity(of.published, unit)})"
+    return (ours,) if of.published is None else (ours, f"({format_quantity(of.published, unit)})")
 
 
 def entry(of: Entry | None) -> str:

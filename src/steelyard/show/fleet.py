@@ -10,13 +10,11 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgspec
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
-from rich.text import Text
 
 from steelyard.records import Header, Standing
-from steelyard.show.plain import plain
+from steelyard.show.console import Console, words
 from steelyard.units import format_duration
 
 #: In a log: how often something new is said, and that there is nothing new.
@@ -37,7 +35,7 @@ def _doing(one: Standing) -> str:
     """How far a session is that is being measured, else what is said of it."""
     if one.state == "measuring":
         return f"{one.done} of {one.of} runs, about {format_duration(one.left_s)} to go"
-    return plain(one.said)
+    return one.said
 
 
 class Board:
@@ -77,7 +75,7 @@ class Board:
         busy = next((one for one in found if one.state == "measuring"), None)
         text = summary(found) + (f"; {busy.token}: {_doing(busy)}" if busy else "")
         if self._console.is_terminal:
-            self._bar.update(self._task, completed=there, total=max(1, len(found)), description=plain(text))
+            self._bar.update(self._task, completed=there, total=max(1, len(found)), description=text)
         elif time.monotonic() - self._logged >= (_LOG_ANYWAY_S if text == self._logged_text else _LOG_EVERY_S):
             self._logged, self._logged_text = time.monotonic(), text
             self._line(text)
@@ -97,7 +95,7 @@ class Board:
             self._line(line, _STYLES[one.state])
 
     def _line(self, text: str, style: str = "") -> None:
-        self._console.print(plain(text), style=style, markup=False, soft_wrap=True)
+        self._console.print(text, style=style, soft_wrap=True)
 
     def away(self, why: str) -> None:
         """The engine does not answer."""
@@ -142,13 +140,13 @@ def show_status(found: Sequence[Standing], headers: Mapping[str, Header], consol
         for name in ("session", "state", "attempts", ""):
             grid.add_column(name, justify="right" if name == "attempts" else "left")
         for one in rest:
-            state = Text(one.state, style=_STYLES.get(one.state, ""))
-            grid.add_row(Text(plain(one.token)), state, str(one.attempts), Text(_doing(one)))
+            state = words(one.state, style=_STYLES.get(one.state, ""))
+            grid.add_row(one.token, state, str(one.attempts), _doing(one))
         console.print(grid)
         console.print()
     for line in other_hardware(headers):
-        console.print(plain(line), markup=False, soft_wrap=True)
-    console.print(summary(found), markup=False)
+        console.print(line, soft_wrap=True)
+    console.print(summary(found))
 
 
 def as_json(found: Sequence[Standing]) -> list[dict[str, Any]]:

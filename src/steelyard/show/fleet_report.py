@@ -7,13 +7,11 @@ from collections import Counter
 from typing import Any
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from steelyard.judge.fleet import FleetFindings, GroupFindings, MachineFindings, Oddity
 from steelyard.show.comparison import percent
-from steelyard.show.plain import plain
+from steelyard.show.console import Console, words
 
 _STYLES = {"different": "bold red", "equivalent": "green", "undecided": "yellow"}
 _WHOLE = "all"
@@ -49,14 +47,14 @@ def show(found: FleetFindings, console: Console, *, every: bool) -> None:
     for group in found.groups:
         _show_group(group, console, every=every)
     if len(found.groups) > 1:
-        console.print("machines of different keys are other hardware: they stand beside each other, unranked\n")
+        console.print("machines of different keys are other hardware: they stand beside each other, unranked")
+        console.print()
     for line in found.left_out:
-        console.print(f"left out: {plain(line)}", markup=False, soft_wrap=True)
+        console.print(f"left out: {line}", soft_wrap=True)
     console.print(
         f"{found.sessions} sessions; a machine is different when it is off by more than {100 * found.margin:g} % and "
         "further than the others predict; a healthy fleet has one accused in at most 5 % of reports, in up to 10 % "
         "where machines are often disturbed",
-        markup=False,
         soft_wrap=True,
     )
 
@@ -65,15 +63,15 @@ def _show_group(group: GroupFindings, console: Console, *, every: bool) -> None:
     counts = Counter(machine.verdict for machine in group.machines)
     said = ", ".join(f"{counts[name]} {name}" for name in ("different", "equivalent", "undecided") if counts[name])
     title = f"{len(group.machines)} machines of key {group.key}" + (f" ({group.about})" if group.about else "")
-    console.print(Text(plain(f"{title}: {said}"), style="bold"), soft_wrap=True)
+    console.print(words(f"{title}: {said}", style="bold"), soft_wrap=True)
     lines = [one for one in group.machines if every or one.oddities or one.suspicions]
     if lines:
         grid = Table(box=None, pad_edge=False)
         for name in ("machine", "sessions", "verdict", "beside the others"):
             grid.add_column(name, justify="right" if name == "sessions" else "left")
         for one in lines:
-            verdict = Text(one.verdict, style=_STYLES[one.verdict])
-            grid.add_row(Text(plain(one.name)), str(one.sessions), verdict, Text(plain(_about(one))))
+            verdict = words(one.verdict, style=_STYLES[one.verdict])
+            grid.add_row(one.name, str(one.sessions), verdict, _about(one))
         console.print(grid)
     console.print()
     spreads = Table(box=None, pad_edge=False)
@@ -81,10 +79,10 @@ def _show_group(group: GroupFindings, console: Console, *, every: bool) -> None:
         spreads.add_column(name, justify="left" if name == "family" else "right")
     for family in group.families:
         least = "–" if family.found_from is None else f"{100 * family.found_from:.1f} %"
-        spreads.add_row(Text(plain(family.family)), str(family.cases), f"{100 * family.spread:.1f} %", least)
+        spreads.add_row(family.family, str(family.cases), f"{100 * family.spread:.1f} %", least)
     console.print(spreads)
     for caveat in group.caveats:
-        console.print(f"  caveat: {plain(caveat)}", style="yellow", markup=False, soft_wrap=True)
+        console.print(f"  caveat: {caveat}", style="yellow", soft_wrap=True)
     console.print()
 
 

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from steelyard.judge.history import History, Past, Series, Turn
 from steelyard.show.comparison import percent
+from steelyard.show.console import Console, words
 from steelyard.show.page.markup import Markup, tag
-from steelyard.show.plain import plain
 from steelyard.units import format_interval, format_quantity
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -26,7 +24,7 @@ _MOST_SESSIONS = 40
 
 def show(found: History, console: Console) -> None:
     """The case on every machine that has measured it."""
-    console.print(Text(plain(found.case), style="bold"))
+    console.print(found.case, style="bold")
     for series in found.series:
         console.print()
         _series(series, console)
@@ -38,47 +36,42 @@ def show(found: History, console: Console) -> None:
 
 
 def _series(series: Series, console: Console) -> None:
-    console.print(
-        f"machine {escape(plain(series.machine_key))}, {escape(plain(series.machine))}: "
-        f"{len(series.sessions)} sessions, {escape(series.metric)}"
-    )
-    console.print(Text(f"  {sparkline([one.median for one in series.sessions])}", style="cyan"))
+    console.print(f"machine {series.machine_key}, {series.machine}: {len(series.sessions)} sessions, {series.metric}")
+    console.print(f"  {sparkline([one.median for one in series.sessions])}", style="cyan")
     _turns(series, console)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("", "started", "median", "95 % interval", "n", "session"):
         table.add_column(name, justify="right" if name in ("median", "95 % interval", "n") else "left", no_wrap=True)
     turned = {turn.index: turn for turn in series.turns}
     for number, one in list(enumerate(series.sessions))[-_MOST_SESSIONS:]:
-        mark = Text("void", style="red") if one.void else _mark(turned.get(number))
+        mark = words("void", style="red") if one.void else _mark(turned.get(number))
         table.add_row(
             mark,
-            Text(plain(one.started[:16].replace("T", " "))),
+            words(one.started[:16].replace("T", " ")),
             format_quantity(one.median, one.unit),
-            Text(_interval(one)),
+            _interval(one),
             str(one.n),
-            Text(plain(one.path.rpartition("/")[2])),
+            words(one.path.rpartition("/")[2]),
         )
     console.print(table)
     if len(series.sessions) > _MOST_SESSIONS:
         console.print(f"  and {len(series.sessions) - _MOST_SESSIONS} older ones: --json has them all")
     for caveat in series.caveats:
-        console.print(Text(f"  {caveat}", style="yellow"))
+        console.print(f"  {caveat}", style="yellow")
 
 
 def _turns(series: Series, console: Console) -> None:
     for turn in series.turns:
         one = series.sessions[turn.index]
         style = "bold red" if turn.worse else "bold"
-        console.print(
-            Text(f"  {plain(one.started[:16].replace('T', ' '))}: {turn_in_words(turn, one.unit)}", style=style)
-        )
+        console.print(words(f"  {one.started[:16].replace('T', ' ')}: {turn_in_words(turn, one.unit)}", style=style))
         for difference in turn.differences:
             console.print(
-                Text(f"    {plain(difference.what)}: {plain(difference.before)} → {plain(difference.after)}"),
+                f"    {difference.what}: {difference.before} → {difference.after}",
                 soft_wrap=True,
             )
         if not turn.differences:
-            console.print(Text("    the headers on both sides are alike"))
+            console.print("    the headers on both sides are alike")
 
 
 def turn_in_words(turn: Turn, unit: str) -> str:
@@ -90,8 +83,8 @@ def turn_in_words(turn: Turn, unit: str) -> str:
 
 def _mark(turn: Turn | None) -> Text:
     if turn is None:
-        return Text()
-    return Text("▲" if turn.ratio > 1 else "▼", style="red" if turn.worse else "bold")
+        return words()
+    return words("▲" if turn.ratio > 1 else "▼", style="red" if turn.worse else "bold")
 
 
 def _interval(one: Past) -> str:

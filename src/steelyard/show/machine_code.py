@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from rich.console import Console
-from rich.text import Text
-
 from steelyard.judge.findings import Findings
 from steelyard.records import Loops
+from steelyard.show.console import Console, words
 
 
 def counted(loops: Loops | None) -> str:
@@ -34,14 +32,14 @@ def show(findings: Findings, console: Console) -> None:
     if not kept:
         console.print("no case of this session has kept machine code: those of probes/code/ have")
     for probe, members in groupby(kept, key=lambda case: case.probe):
-        console.print(Text(probe, style="bold"))
+        console.print(words(probe, style="bold"))
         same: dict[Loops, list[str]] = {}
         for case in members:
             same.setdefault(case.loops or (), []).append(case.case.removeprefix(probe))
         for loops, names in same.items():
             for name in names:
-                console.print(Text(f"  {name}", style="cyan"), soft_wrap=True)
-            console.print(Text(f"    {counted(loops)}", style="dim"))
+                console.print(words(f"  {name}", style="cyan"), soft_wrap=True)
+            console.print(f"    {counted(loops)}", style="dim")
             for line in listing(loops).splitlines():
-                console.print(Text(f"      {line}"), soft_wrap=True)
+                console.print(f"      {line}", soft_wrap=True)
             console.print()

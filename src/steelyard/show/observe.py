@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from steelyard.judge.placing import BENCHMARK, Placing
+from steelyard.show.console import Console
 from steelyard.show.terminal import show_skips
 from steelyard.units import format_duration, format_quantity
 
@@ -24,15 +23,15 @@ def show(placing: Placing, console: Console) -> None:
     )
     if seen.command:
         state = "goes on" if seen.command_status is None else f"ended with {seen.command_status}"
-        console.print(Text(f"beside {' '.join(seen.command)}, which {state}"))
+        console.print(f"beside {' '.join(seen.command)}, which {state}")
     console.print()
     _lengths(placing, console)
     _rates(placing, console)
     _curves(placing, console)
-    console.print(Text(placing.said))
+    console.print(placing.said)
     console.print(
-        f"[dim]observing took {100 * placing.own_share:.2f} % of a CPU and {seen.own_switches} switches, "
-        "not counted above[/]"
+        f"observing took {100 * placing.own_share:.2f} % of a CPU and {seen.own_switches} switches, not counted above",
+        style="dim",
     )
     show_skips(placing.skips, console)
 
@@ -44,7 +43,7 @@ def _lengths(placing: Placing, console: Console) -> None:
     last = (placing.p99 // step + 1) * step
     groups = {(first, first + step - 1): lengths[first : first + step] for first in range(0, last, step)}
     total = max(1, sum(lengths))
-    console.print("[bold]tasks that run or are ready, over all CPUs[/]")
+    console.print("tasks that run or are ready, over all CPUs", style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("length", justify="right")
     table.add_column("share", justify="right")
@@ -59,8 +58,9 @@ def _lengths(placing: Placing, console: Console) -> None:
     console.print(table)
     console.print(
         f"mean {placing.mean:.2f}, half of the time at most {placing.p50}, 90 % {placing.p90}, 99 % {placing.p99}, "
-        f"longest {placing.longest}\n"
+        f"longest {placing.longest}"
     )
+    console.print()
 
 
 def _rates(placing: Placing, console: Console) -> None:
@@ -82,7 +82,7 @@ def _rates(placing: Placing, console: Console) -> None:
 def _curves(placing: Placing, console: Console) -> None:
     if not placing.curves:
         return
-    console.print(Text(f"what a switch costs here, by {placing.session}", style="bold"))
+    console.print(f"what a switch costs here, by {placing.session}", style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("curve", "metric"):
         table.add_column(name, no_wrap=True)

@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from steelyard.records import Run
+from steelyard.show.console import Console
 from steelyard.units import format_duration
 
 _LOG_EVERY_S = 10.0
@@ -58,7 +58,7 @@ class _Log:
     def begin(self, stage: str, seconds: float, runs: int) -> None:
         self._stage, self._count = stage, _Count(runs)
         self._last = time.monotonic()
-        self._console.print(f"{stage}: {runs} runs, about {format_duration(seconds)}", markup=False)
+        self._console.print(f"{stage}: {runs} runs, about {format_duration(seconds)}")
 
     def ran(self, run: Run, seconds_left: float) -> None:
         self._count.add(run)
@@ -66,14 +66,14 @@ class _Log:
         if time.monotonic() - self._last >= _LOG_EVERY_S:
             self._last = time.monotonic()
             left = format_duration(seconds_left)
-            self._console.print(f"{self._stage}: runs {self._count}, about {left} to go", markup=False)
+            self._console.print(f"{self._stage}: runs {self._count}, about {left} to go")
 
 
 class _Bar:
     """A bar with the case at hand and the time to go."""
 
-    def __init__(self, bars: Progress) -> None:
-        self._bars = bars
+    def __init__(self, bars: Progress, console: Console) -> None:
+        self._bars, self._console = bars, console
         self._task: TaskID | None = None
         self._count = _Count()
 
@@ -87,7 +87,7 @@ class _Bar:
     def ran(self, run: Run, seconds_left: float) -> None:
         if self._task is None:
             return
-        report(self._bars.console, run)
+        report(self._console, run)
         self._count.add(run)
         count, left = self._count, format_duration(seconds_left)
         self._bars.update(
@@ -98,25 +98,25 @@ class _Bar:
 def report(console: Console, run: Run) -> None:
     """Say at once what went wrong with a run, or what it left behind."""
     if run.status != "ok":
-        console.print(f"{run.case} {run.error}", style="yellow" if run.status == "skipped" else "red", markup=False)
+        console.print(f"{run.case} {run.error}", style="yellow" if run.status == "skipped" else "red")
     for leftover in run.leftovers:
-        console.print(f"{run.case}: {leftover}", style="yellow", markup=False)
+        console.print(f"{run.case}: {leftover}", style="yellow")
 
 
 @contextmanager
 def progress(console: Console, path: str) -> Iterator[_Log | _Bar]:
     """Progress for as long as the context lasts."""
-    console.print(f"session: {path}", markup=False, soft_wrap=True)
+    console.print(f"session: {path}", soft_wrap=True)
     if not console.is_terminal:
         yield _Log(console)
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[count]}"),
-        TextColumn("about {task.fields[left]} to go"),
-        TextColumn("[dim]{task.fields[case]}", markup=True),
+        TextColumn("{task.fields[count]}", markup=False),
+        TextColumn("about {task.fields[left]} to go", markup=False),
+        TextColumn("{task.fields[case]}", style="dim", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bars:
-        yield _Bar(bars)
+        yield _Bar(bars, console)

@@ -8,11 +8,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from steelyard.judge.proving import ProofTable
 from steelyard.judge.proving_fleets import FleetRow
+from steelyard.show.console import Console
+from steelyard.show.markdown import table as markdown_table
 
 ASSUMPTIONS = (
     "Synthetic costs: one value varies by 1 % with spikes of +20 % in 2 % of them; each process has its own luck of "
@@ -139,7 +140,7 @@ def show(table: ProofTable, console: Console) -> None:
     for section in _SECTIONS:
         _show_section(section, _cells(section, table), console)
     console.print(ASSUMPTIONS)
-    console.print(f"seed {table.seed}; another seed gives the same within the bounds", markup=False)
+    console.print(f"seed {table.seed}; another seed gives the same within the bounds")
 
 
 def markdown(table: ProofTable) -> str:
@@ -176,12 +177,7 @@ def _show_section(section: _Section, rows: list[list[str]], console: Console) ->
 
 
 def _markdown_section(section: _Section, rows: list[list[str]]) -> list[str]:
-    return [
-        f"| {' | '.join(section.columns)} |",
-        f"|{''.join(' --- |' if name in _TEXTS else ' ---: |' for name in section.columns)}",
-        *(f"| {' | '.join(cells)} |" for cells in rows),
-        "",
-    ]
+    return [*markdown_table(section.columns, rows, numbers=set(section.columns) - set(_TEXTS)), ""]
 
 
 # --- fleets -----------------------------------------------------------------------------------------------------------

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from steelyard.judge.servers import ServerRow, Weighed
+from steelyard.show.console import Console, words
 from steelyard.units import format_quantity
 
 _GAP = (0, 2, 0, 0)
@@ -16,20 +15,21 @@ _GAP = (0, 2, 0, 0)
 def show(weighed: Weighed, console: Console) -> None:
     """The table, what each server does wrong, and what may be recommended."""
     if weighed.void:
-        console.print(Text(f"VOID, do not use these figures: {weighed.void}", style="bold red"))
-    console.print(Text(f"{weighed.application} {weighed.path} over its servers, the most requests first", style="bold"))
+        console.print(f"VOID, do not use these figures: {weighed.void}", style="bold red")
+    console.print(f"{weighed.application} {weighed.path} over its servers, the most requests first", style="bold")
     _table(weighed, console)
     if weighed.alone_s is not None:
         alone = format_quantity(weighed.alone_s, "s")
         console.print(
-            Text(f"The application alone takes {alone} of CPU for a request; own: its share of what is used.")
+            words(f"The application alone takes {alone} of CPU for a request; own: its share of what is used.")
         )
     _wrong(weighed, console)
     _doubts(weighed, console)
     if weighed.skipped:
-        console.print(Text("\nnot here", style="bold"))
+        console.print()
+        console.print("not here", style="bold")
         for server, reason in weighed.skipped.items():
-            console.print(Text(f"  {server}: {reason}", style="dim"))
+            console.print(f"  {server}: {reason}", style="dim")
     _advice(weighed, console)
 
 
@@ -40,7 +40,7 @@ def _table(weighed: Weighed, console: Console) -> None:
         table.add_column(head, justify="right", no_wrap=True)
     for row in weighed.rows:
         if row.failed is None:
-            table.add_row(Text(row.server, style="cyan"), *_cells(row))
+            table.add_row(words(row.server, style="cyan"), *_cells(row))
     console.print(table)
 
 
@@ -67,9 +67,10 @@ def _wrong(weighed: Weighed, console: Console) -> None:
         for clause in (*((row.failed,) if row.failed else ()), *row.wrong):
             by_clause.setdefault(_without_name(clause), []).append(row.server)
     if by_clause:
-        console.print(Text("\nwhat they do wrong with it", style="bold"))
+        console.print()
+        console.print("what they do wrong with it", style="bold")
     for clause, servers in by_clause.items():
-        console.print(Text.assemble("  ", (", ".join(servers), "cyan"), f": {clause}"))
+        console.print(words("  ", (", ".join(servers), "cyan"), f": {clause}"))
 
 
 def _without_name(clause: str) -> str:
@@ -87,10 +88,11 @@ def _doubts(weighed: Weighed, console: Console) -> None:
         for caveat in row.caveats:
             by_caveat.setdefault(caveat, []).append(row.server)
     if by_caveat:
-        console.print(Text("\ncaveats", style="bold"))
+        console.print()
+        console.print("caveats", style="bold")
     for caveat, servers in by_caveat.items():
         who = "all" if len(servers) == len(weighed.rows) > 1 else ", ".join(servers)
-        console.print(Text(f"  {who}: {caveat}"))
+        console.print(f"  {who}: {caveat}")
 
 
 def _advice(weighed: Weighed, console: Console) -> None:
@@ -98,14 +100,14 @@ def _advice(weighed: Weighed, console: Console) -> None:
     console.print()
     if advice.servers:
         which = advice.servers[0] if len(advice.servers) == 1 else f"any of {', '.join(advice.servers)}"
-        console.print(Text.assemble(("recommended: ", "bold green"), f"{which}, as {advice.because}"))
+        console.print(words(("recommended: ", "bold green"), f"{which}, as {advice.because}"))
         for trade_off in advice.trade_offs:
-            console.print(Text(f"  but {trade_off}"))
+            console.print(f"  but {trade_off}")
     else:
-        console.print(Text.assemble(("no recommendation: ", "bold yellow"), advice.because))
+        console.print(words(("no recommendation: ", "bold yellow"), advice.because))
         if advice.more_blocks:
-            console.print(Text(f"  about {advice.more_blocks} more blocks may decide it (--blocks)"))
+            console.print(f"  about {advice.more_blocks} more blocks may decide it (--blocks)")
     margin = f"{100 * weighed.margin:g} %"
     console.print(
-        Text(f"{weighed.blocks} blocks; differences below {margin} choose nothing; verdicts hold together at 95 %")
+        words(f"{weighed.blocks} blocks; differences below {margin} choose nothing; verdicts hold together at 95 %")
     )

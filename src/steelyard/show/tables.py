@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from steelyard.judge.tables import StudyTable, TableColumn
 from steelyard.show import figure_text, steps
+from steelyard.show.console import Console, lines
 
 _GAP = 2
 _CURVE = "log scale"
@@ -26,14 +26,14 @@ def show(tables: Sequence[StudyTable], console: Console) -> None:
         console.print()
     notes = list(dict.fromkeys(note for table in tables for note in table.notes))
     for note in notes:
-        console.print(Text(note, style="dim"))
+        console.print(note, style="dim")
     if notes:
         console.print()
 
 
 def _show(table: StudyTable, console: Console) -> None:
     """Columns wrap into several grids where the terminal is narrow, with the rows' names before each."""
-    console.print(Text(f"{table.title} ({table.source.id}, {table.source.year})", style="bold"))
+    console.print(f"{table.title} ({table.source.id}, {table.source.year})", style="bold")
     first = max(len(table.rows_are), len(_CURVE) if table.at else 0, *(len(row) for row in table.rows))
     left = list(table.columns)
     while left:
@@ -45,24 +45,24 @@ def _show(table: StudyTable, console: Console) -> None:
         console.print(_grid(table, shown))
 
 
-def _head(column: TableColumn) -> str:
-    return f"{column.era}\n{column.head}"
+def _head(column: TableColumn) -> Text:
+    return lines(column.era, column.head)
 
 
 def _width(column: TableColumn) -> int:
-    cells = [*_head(column).split("\n"), *map(figure_text.entry, column.entries)]
+    cells = [column.era, column.head, *map(figure_text.entry, column.entries)]
     return max(len(column.entries), *map(len, cells))
 
 
 def _grid(table: StudyTable, columns: list[TableColumn]) -> Table:
     grid = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    grid.add_column(f"\n{table.rows_are}", no_wrap=True)
+    grid.add_column(lines("", table.rows_are), no_wrap=True)
     for column in columns:
         grid.add_column(_head(column), justify="right", no_wrap=True)
     for number, row in enumerate(table.rows):
-        grid.add_row(row, *(Text(figure_text.entry(column.entries[number])) for column in columns))
+        grid.add_row(row, *(figure_text.entry(column.entries[number]) for column in columns))
     if table.at:
         scale = [entry.value for column in table.columns for entry in column.entries if entry is not None]
         curves = ([entry.value if entry else None for entry in column.entries] for column in columns)
-        grid.add_row(_CURVE, *(Text(steps.of(curve, scale)) for curve in curves))
+        grid.add_row(_CURVE, *(steps.of(curve, scale) for curve in curves))
     return grid

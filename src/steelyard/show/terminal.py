@@ -7,14 +7,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
 from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Matrix, PriceList
 from steelyard.records import Descriptor, Disturbance, Machine, Skip
 from steelyard.show import figure_text, steps, tables
+from steelyard.show.console import Cell, Console, lines, words
 from steelyard.units import format_duration, format_quantity
 
 _BAR_WIDTH = 40
@@ -33,7 +31,8 @@ def show(findings: Findings, console: Console) -> None:
     for question, members in groupby(shown, key=lambda case: case.probe.split("/")[0]):
         _question(question, list(members), metrics, console)
     if metrics is _main_metric:
-        console.print(f"{len(shown)} cases, each by its main metric; `steelyard show --json` has the others\n")
+        console.print(f"{len(shown)} cases, each by its main metric; `steelyard show --json` has the others")
+        console.print()
     for matrix in findings.matrices:
         _matrix(matrix, console)
     tables.show(findings.tables, console)
@@ -53,13 +52,16 @@ def show(findings: Findings, console: Console) -> None:
 def _head(findings: Findings, console: Console) -> None:
     machine = findings.machine
     console.print(
-        f"[bold]{escape(machine['cpu'])}[/], {machine['logical cpus']} CPUs, {machine['memory']}, "
-        f"kernel {escape(findings.environment['kernel'])}, machine key {findings.machine_key}"
+        words(
+            (machine.get("cpu", "a machine"), "bold"),
+            f", {machine.get('logical cpus', '?')} CPUs, {machine.get('memory', '? GiB')}, "
+            f"kernel {findings.environment.get('kernel', '?')}, machine key {findings.machine_key}",
+        )
     )
-    state = "" if findings.complete else " [yellow]— not complete: `steelyard run --resume` goes on[/]"
-    console.print(f"{findings.started}, {findings.blocks} blocks, seed {findings.seed}{state}")
+    state = "" if findings.complete else " — not complete: `steelyard run --resume` goes on"
+    console.print(words(f"{findings.started}, {findings.blocks} blocks, seed {findings.seed}", (state, "yellow")))
     if findings.void:
-        console.print(Text(f"VOID, do not use these figures: {findings.void}", style="bold red"))
+        console.print(f"VOID, do not use these figures: {findings.void}", style="bold red")
     console.print()
 
 
@@ -88,50 +90,50 @@ _WORDS = ("case", "way", "of one", "runtime")
 _GAP = 2
 
 
-def _main_metric(case: CaseFinding) -> list[dict[str, Text]]:
+def _main_metric(case: CaseFinding) -> list[dict[str, Cell]]:
     return [_row(case)]
 
 
-def _all_metrics(case: CaseFinding) -> list[dict[str, Text]]:
-    others = ({"case": Text(f"    {other.metric}", style="dim"), **_figure_cells(other)} for other in case.others)
+def _all_metrics(case: CaseFinding) -> list[dict[str, Cell]]:
+    others = ({"case": words(f"    {other.metric}", style="dim"), **_figure_cells(other)} for other in case.others)
     return [_row(case), *others]
 
 
 def _question(
     question: str,
     cases: Sequence[CaseFinding],
-    metrics: Callable[[CaseFinding], list[dict[str, Text]]],
+    metrics: Callable[[CaseFinding], list[dict[str, Cell]]],
     console: Console,
 ) -> None:
-    rows: list[dict[str, Text]] = []
+    rows: list[dict[str, Cell]] = []
     for probe, members in groupby(cases, key=lambda case: case.probe):
         group = list(members)
-        head = Text.assemble((probe.partition("/")[2], "cyan"), (f"  {group[0].main.metric}", "dim"))
+        head = words((probe.partition("/")[2], "cyan"), (f"  {group[0].main.metric}", "dim"))
         rows.append({"case": head})
         for case in group:
             rows += metrics(case)
     counted = dict.fromkeys((figure_text.counter(figure) for case in cases for figure in case.counters), _COUNTERS)
     _grid(rows, {**_COLUMNS, **counted}, question, console)
     for operation, probes in _grouped((case.operation, case.probe) for case in cases):
-        console.print(f"[dim]{escape(', '.join(probes))}: one operation is {escape(operation)}[/]")
+        console.print(f"{', '.join(probes)}: one operation is {operation}", style="dim")
     console.print()
 
 
-def _grid(rows: Sequence[dict[str, Text]], ranks: Mapping[str, int], title: str, console: Console) -> None:
+def _grid(rows: Sequence[dict[str, Cell]], ranks: Mapping[str, int], title: str, console: Console) -> None:
     gap = (0, _GAP, 0, 0)
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=gap)
     columns = _that_fit(rows, ranks, console.width)
     for name in columns:
         table.add_column(name, justify="left" if name in _WORDS else "right", no_wrap=True)
     for row in rows:
-        table.add_row(*(row.get(name, Text()) for name in columns))
+        table.add_row(*(row.get(name, "") for name in columns))
     console.print(table)
 
 
-def _that_fit(rows: Sequence[dict[str, Text]], ranks: Mapping[str, int], width: int) -> list[str]:
+def _that_fit(rows: Sequence[dict[str, Cell]], ranks: Mapping[str, int], width: int) -> list[str]:
     """The columns that have anything to say, without as many of the least important as the width asks for."""
     widths = {
-        name: max(len(name), *(row[name].cell_len for row in rows if name in row))
+        name: max(len(name), *(words(row[name]).cell_len for row in rows if name in row))
         for name in ranks
         if any(row.get(name) for row in rows)
     }
@@ -140,16 +142,16 @@ def _that_fit(rows: Sequence[dict[str, Text]], ranks: Mapping[str, int], width: 
     return list(widths)
 
 
-def _row(case: CaseFinding) -> dict[str, Text]:
+def _row(case: CaseFinding) -> dict[str, Cell]:
     return {
-        "case": Text(_label(case)),
+        "case": _label(case),
         **_figure_cells(case.main),
-        "less overhead": Text(figure_text.net(case.main)),
-        "user": Text(_maybe(case.user_s, "s")),
-        "system": Text(_maybe(case.system_s, "s")),
-        "switches": Text(_maybe(case.switches, "1")),
-        "published": Text(figure_text.published(case.main)),
-        **{figure_text.counter(each): Text(format_quantity(each.median, each.unit)) for each in case.counters},
+        "less overhead": figure_text.net(case.main),
+        "user": _maybe(case.user_s, "s"),
+        "system": _maybe(case.system_s, "s"),
+        "switches": _maybe(case.switches, "1"),
+        "published": figure_text.published(case.main),
+        **{figure_text.counter(each): format_quantity(each.median, each.unit) for each in case.counters},
     }
 
 
@@ -157,24 +159,24 @@ def _maybe(value: float | None, unit: str) -> str:
     return "" if value is None else format_quantity(value, unit)
 
 
-def _figure_cells(figure: Figure) -> dict[str, Text]:
+def _figure_cells(figure: Figure) -> dict[str, Cell]:
     """Median and interval, or both modes where one number would be a lie; then the lower and the upper end."""
     unit = figure.unit
     ends = {
-        "minimum": Text(format_quantity(figure.minimum, unit)),
-        "p25": Text(format_quantity(figure.p25, unit)),
-        "p99": Text(format_quantity(figure.p99, unit)),
+        "minimum": format_quantity(figure.minimum, unit),
+        "p25": format_quantity(figure.p25, unit),
+        "p99": format_quantity(figure.p99, unit),
     }
     if figure.n == 1:
-        return {"median": Text(format_quantity(figure.median, unit))}
+        return {"median": format_quantity(figure.median, unit)}
     if figure.modes:
         modes = " / ".join(format_quantity(mode.median, unit) for mode in figure.modes)
         shares = " / ".join(f"{mode.share:.0%}{f' {mode.where}' if mode.where else ''}" for mode in figure.modes)
-        bimodal = Text(shares if figure.modes[0].where else f"bimodal {shares}", style="yellow")
-        return {"median": Text(modes, style="yellow"), "95 % interval": bimodal, **ends}
+        bimodal = words(shares if figure.modes[0].where else f"bimodal {shares}", style="yellow")
+        return {"median": words(modes, style="yellow"), "95 % interval": bimodal, **ends}
     return {
-        "median": Text(format_quantity(figure.median, unit)),
-        "95 % interval": Text(figure_text.interval(figure)),
+        "median": format_quantity(figure.median, unit),
+        "95 % interval": figure_text.interval(figure),
         **ends,
     }
 
@@ -186,7 +188,7 @@ def _bar(share: float) -> str:
 
 def _curve(curve: Curve, console: Console) -> None:
     """A curve as bars on a log scale from a third of the smallest point, so that every point has a bar."""
-    console.print(Text(f"{curve.probe} {curve.metric} by {curve.parameter}, {curve.fixed}", style="bold"))
+    console.print(f"{curve.probe} {curve.metric} by {curve.parameter}, {curve.fixed}", style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(curve.parameter, justify="right")
     table.add_column("median", justify="right", no_wrap=True)
@@ -211,7 +213,7 @@ def _short_curves(curves: Sequence[Curve], console: Console) -> None:
         groups.setdefault((curve.probe.split("/")[0], curve.metric, curve.parameter), []).append(curve)
     for (_, metric, parameter), members in groups.items():
         title = f"{metric} by {parameter}, first and last point (each curve on a log scale of its own)"
-        console.print(Text(title, style="bold"))
+        console.print(words(title, style="bold"))
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, _GAP, 0, 0))
         for justify in ("left", "left", "right", "left", "right"):
             table.add_column(justify=justify, no_wrap=True)
@@ -245,38 +247,34 @@ def _price_list(prices: PriceList, findings: Findings, console: Console) -> None
     others = dict.fromkeys((name for row in rows for name in row if name not in _PRICE_COLUMNS), 2)
     _grid(rows, {**_PRICE_COLUMNS, **others}, title, console)
     if any("switched" in row for row in rows):
-        console.print(f"[dim]{_SWITCHES_SAID}[/]")
+        console.print(_SWITCHES_SAID, style="dim")
     console.print()
 
 
-def _price(case: CaseFinding) -> dict[str, Text]:
+def _price(case: CaseFinding) -> dict[str, Cell]:
     cells = _figure_cells(case.main)
     return {
-        "way": Text.assemble((case.probe.partition("/")[2], "cyan"), _label(case)[1:]),
+        "way": words((case.probe.partition("/")[2], "cyan"), _label(case)[1:]),
         "cost": cells["median"],
-        "95 % interval": cells.get("95 % interval", Text()),
-        "of one": Text(case.main.metric, style="dim"),
+        "95 % interval": cells.get("95 % interval", ""),
+        "of one": words(case.main.metric, style="dim"),
         **_price_of_other_kinds(case),
-        "runtime": Text(case.runtime.partition(" (")[0].partition(",")[0], style="dim"),
+        "runtime": words(case.runtime.partition(" (")[0].partition(",")[0], style="dim"),
     }
 
 
-def _price_of_other_kinds(case: CaseFinding) -> dict[str, Text]:
+def _price_of_other_kinds(case: CaseFinding) -> dict[str, Cell]:
     """The switches that a time paid for; beside the bytes of one kind those of the others."""
     if case.main.unit == "B":
-        return {other.metric: Text(format_quantity(other.median, "B")) for other in case.others if other.unit == "B"}
+        return {other.metric: format_quantity(other.median, "B") for other in case.others if other.unit == "B"}
     counts = {"switches": case.switches, "switched": case.switched}
-    return {name: Text(f"{count:.2f}") for name, count in counts.items() if count is not None}
+    return {name: words(f"{count:.2f}") for name, count in counts.items() if count is not None}
 
 
 def _matrix(matrix: Matrix, console: Console) -> None:
     """Ways across, the parameter down, a published figure below ours; split where the terminal is narrow."""
-    cells = {
-        way: [figure_text.cell(row.get(way), matrix.unit, "\n") for row in matrix.rows.values()] for way in matrix.ways
-    }
-    widths = {
-        way: max(len(way), *(len(line) for cell in cells[way] for line in cell.split("\n"))) for way in matrix.ways
-    }
+    cells = {way: [figure_text.cell(row.get(way), matrix.unit) for row in matrix.rows.values()] for way in matrix.ways}
+    widths = {way: max(len(way), *(len(line) for cell in cells[way] for line in cell)) for way in matrix.ways}
     unpinned = "@free" in matrix.fixed
     said = "published in brackets" + ("; unpinned: a mixture of one CPU and several" if unpinned else "")
     left = list(matrix.ways)
@@ -288,12 +286,12 @@ def _matrix(matrix: Matrix, console: Console) -> None:
             shown.append(left.pop(0))
         table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
         title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed} ({said})"
-        console.print(Text(title, style="bold"))
+        console.print(words(title, style="bold"))
         table.add_column(matrix.parameter, justify="right")
         for way in shown:
             table.add_column(way, justify="right", no_wrap=True)
         for number, x in enumerate(matrix.rows):
-            table.add_row(str(x), *(Text(cells[way][number]) for way in shown))
+            table.add_row(str(x), *(lines(*cells[way][number]) for way in shown))
         console.print(table)
         console.print()
 
@@ -339,9 +337,9 @@ def _some(subjects: Sequence[str]) -> str:
 def _list(console: Console, title: str, items: Iterable[str]) -> None:
     lines = list(items)
     if lines:
-        console.print(Text(title, style="bold"))
+        console.print(words(title, style="bold"))
         for line in lines:
-            console.print(Text(f"  {line}"))
+            console.print(f"  {line}")
         console.print()
 
 
@@ -366,17 +364,17 @@ def _foot(findings: Findings, console: Console) -> None:
             f"{findings.runs} runs in {format_duration(findings.wall_s)}, {findings.timed_share:.0%} of it in timed "
             f"batches; {findings.disturbed_runs} runs were disturbed"
         )
-    console.print(f"session file: {findings.path}", markup=False, soft_wrap=True)
+    console.print(f"session file: {findings.path}", soft_wrap=True)
 
 
 def show_catalog(descriptors: Sequence[Descriptor], skips: Sequence[Skip], console: Console) -> None:
     """What can be measured, by question."""
     for question, members in groupby(descriptors, key=lambda descriptor: descriptor.probe.split("/")[0]):
-        console.print(f"[bold]{question}[/]")
+        console.print(question, style="bold")
         for descriptor in members:
-            console.print(f"  [cyan]{descriptor.probe}[/]  {escape(descriptor.question)}")
+            console.print(words("  ", (descriptor.probe, "cyan"), f"  {descriptor.question}"))
             sweeps = [f"{p.name}={','.join(map(str, p.sweep))}" for p in descriptor.parameters]
-            console.print(f"      [dim]{escape(' '.join([*sweeps, '@' + ',@'.join(descriptor.placements)]))}[/]")
+            console.print(f"      {' '.join([*sweeps, '@' + ',@'.join(descriptor.placements)])}", style="dim")
     show_skips(skips, console)
 
 
@@ -389,7 +387,7 @@ def show_machine(
     )
     table.add_row("key", machine.key)
     for name, fact in {**machine.facts, **machine.environment}.items():
-        table.add_row(Text(name), Text(fact))
+        table.add_row(name, fact)
     console.print(table)
     console.print()
     show_disturbances(disturbances, console)

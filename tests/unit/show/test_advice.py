@@ -4,18 +4,18 @@
 import io
 
 import msgspec
-from rich.console import Console
 
 from steelyard.judge.advice import judge_advice
 from steelyard.judge.verdicts import judge_claims
 from steelyard.show import advice
+from steelyard.show.console import Console
 from tests.unit.judge.sessions import steady, weighed
 from tests.unit.judge.test_advice import LIBRARY, gaining
 
 
 def printed(*gains, void=None):
     stream = io.StringIO()
-    advice.show(judge_advice(gaining(*gains)), Console(file=stream, width=100, highlight=False), void)
+    advice.show(judge_advice(gaining(*gains)), Console(file=stream, width=100), void)
     return " ".join(stream.getvalue().split())
 
 

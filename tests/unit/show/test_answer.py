@@ -4,10 +4,9 @@ import datetime
 import io
 import json
 
-from rich.console import Console
-
 from steelyard.keep.query import VIEWS
 from steelyard.show import answer
+from steelyard.show.console import Console
 
 COLUMNS = ("name", "figure", "when", "more")
 ROWS = [

@@ -4,13 +4,13 @@
 import io
 
 import msgspec
-from rich.console import Console
 
 from steelyard.judge.answers import answer, operands
 from steelyard.judge.findings import judge
 from steelyard.judge.verdicts import judge_claims
 from steelyard.records import CasePattern
 from steelyard.show import answers as screen
+from steelyard.show.console import Console
 from tests.unit.judge.sessions import steady, weighed
 
 

@@ -5,11 +5,11 @@ import io
 
 import msgspec
 import pytest
-from rich.console import Console
 
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import judge_claims
 from steelyard.show import claims
+from steelyard.show.console import Console
 from tests.unit.judge.sessions import noisy, steady, weighed
 
 CALLS = {"call/syscall@same": steady(150e-9), "call/direct@same": steady(1.4e-9)}
@@ -17,7 +17,7 @@ CALLS = {"call/syscall@same": steady(150e-9), "call/direct@same": steady(1.4e-9)
 
 def printed(session, width=150):
     stream = io.StringIO()
-    claims.show(judge_claims(session), Console(file=stream, width=width, highlight=False))
+    claims.show(judge_claims(session), Console(file=stream, width=width))
     return stream.getvalue()
 
 

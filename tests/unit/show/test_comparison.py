@@ -2,10 +2,10 @@
 import io
 
 import pytest
-from rich.console import Console
 
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.show import comparison
+from steelyard.show.console import Console
 
 
 def compared(verdict: str = "different", **more) -> Compared:
@@ -40,7 +40,7 @@ def comparisons(*cases: Compared, **more) -> Comparisons:
 
 def shown(*cases: Compared, **more) -> str:
     out = io.StringIO()
-    comparison.show(comparisons(*cases, **more), Console(file=out, width=160, highlight=False))
+    comparison.show(comparisons(*cases, **more), Console(file=out, width=160))
     return out.getvalue()
 
 

@@ -4,10 +4,10 @@
 import io
 
 import pytest
-from rich.console import Console
 
 from steelyard.judge.explain import Composite, Part, explain
 from steelyard.show import explain as shown
+from steelyard.show.console import Console
 from tests.unit.judge.sessions import steady, weighed
 
 TUBE = Composite(
@@ -28,7 +28,7 @@ def findings(whole=10e-6, calls=2e-6, blocks=8, **more):
 
 def printed(found, show=shown.show, width=150):
     stream = io.StringIO()
-    show(found, Console(file=stream, width=width, highlight=False))
+    show(found, Console(file=stream, width=width))
     return stream.getvalue()
 
 

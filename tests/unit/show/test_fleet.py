@@ -3,10 +3,10 @@ import io
 
 import msgspec
 import pytest
-from rich.console import Console
 
 from steelyard.records import Placed, Standing
 from steelyard.show import fleet
+from steelyard.show.console import Console
 from steelyard.show.fleet import Board
 from tests.making import a_case, a_header, a_machine
 
@@ -19,7 +19,7 @@ def one(state="queued", token="n1.1", **more) -> Standing:
 def told():
     """A board that writes into a text, and what it has written."""
     out = io.StringIO()
-    board = Board(Console(file=out, width=200, highlight=False))
+    board = Board(Console(file=out, width=200))
     return board, lambda: out.getvalue().splitlines()
 
 
@@ -104,9 +104,9 @@ def test_other_hardware_is_said_with_what_is_other_a_line_a_node():
 
 def test_a_status_lists_what_is_not_there_and_prints_what_was_written_as_it_is():
     out = io.StringIO()
-    console = Console(file=out, width=100, highlight=False)
+    console = Console(file=out, width=100)
     fleet.show_status([one("delivered"), one("failed", token="n2.1", said="[red]\x1b[2J oops")], {}, console)
     assert "n2.1" in out.getvalue()
-    assert "[red] [2J oops" in out.getvalue()
+    assert "[red]␛[2J oops" in out.getvalue()
     assert "1 of 2 sessions are there; 1 failed" in out.getvalue()
     assert fleet.as_json([one()])[0]["token"] == "n1.1"

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import io
 
-from rich.console import Console
-
 from steelyard.judge.fleet import FamilySpread, FleetFindings, GroupFindings, MachineFindings, Oddity
 from steelyard.show import fleet_report
+from steelyard.show.console import Console
 
 SLOW = Oddity(
     kind="level", what="memory", cases=28, ratio=1.051, low=1.046, high=1.055, p_value=0.001, most="memory/copy@same",
@@ -35,7 +34,7 @@ MACHINES = (
 
 def printed(found: FleetFindings, *, every=False) -> str:
     out = io.StringIO()
-    fleet_report.show(found, Console(file=out, width=200, highlight=False), every=every)
+    fleet_report.show(found, Console(file=out, width=200), every=every)
     return out.getvalue()
 
 

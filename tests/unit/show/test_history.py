@@ -5,10 +5,10 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
-from rich.console import Console
 
 from steelyard.judge.history import history
 from steelyard.show import history as shown
+from steelyard.show.console import Console
 from tests.unit.judge.test_history import a_past, stepped
 
 

@@ -4,12 +4,12 @@
 import io
 
 import pytest
-from rich.console import Console
 
 from steelyard.judge.findings import judge
 from steelyard.judge.verdicts import judge_claims
 from steelyard.records import Plan, ProbeFacts
 from steelyard.show import claims, machine_code
+from steelyard.show.console import Console
 from steelyard.show.page import claims as page
 from tests.making import a_case, a_choice, a_descriptor, a_header, a_planned, a_run, a_session
 from tests.unit.judge.test_advice import LIBRARY
@@ -33,7 +33,7 @@ def a_compiled_session():
 
 def printed(show, what):
     stream = io.StringIO()
-    show(what, Console(file=stream, width=150, highlight=False))
+    show(what, Console(file=stream, width=150))
     return stream.getvalue()
 
 

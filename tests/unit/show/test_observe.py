@@ -3,11 +3,10 @@
 
 import io
 
-from rich.console import Console
-
 from steelyard.judge.findings import judge
 from steelyard.judge.placing import place
 from steelyard.show import observe
+from steelyard.show.console import Console
 from tests.unit.judge.test_placing import a_session, an_observation
 
 

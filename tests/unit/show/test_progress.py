@@ -2,8 +2,8 @@
 import io
 
 import pytest
-from rich.console import Console
 
+from steelyard.show.console import Console
 from steelyard.show.progress import progress
 from tests.making import a_case, a_failed_run, a_run
 
@@ -12,7 +12,7 @@ CASE = a_case()
 
 def told(*runs, planned: int | None = None, terminal: bool = False) -> str:
     out = io.StringIO()
-    console = Console(file=out, width=100, force_terminal=terminal, highlight=False)
+    console = Console(file=out, width=100, force_terminal=terminal)
     with progress(console, "a.session.jsonl") as shown:
         shown.begin("pilot", 1.0, 1)
         shown.begin("blocks", 65.0, len(runs) if planned is None else planned)

@@ -2,11 +2,10 @@
 import dataclasses
 import io
 
-from rich.console import Console
-
 from steelyard.judge.proving import FamilyRow, ProofRow, ProofTable, SequentialRow
 from steelyard.judge.proving_fleets import FleetRow
 from steelyard.show import proof
+from steelyard.show.console import Console
 
 
 def a_row(kind: type, **more):
@@ -26,7 +25,7 @@ TABLE = ProofTable(
 
 def test_a_share_is_a_percentage_and_what_is_not_known_a_dash():
     out = io.StringIO()
-    proof.show(TABLE, Console(file=out, width=200, highlight=False))
+    proof.show(TABLE, Console(file=out, width=200))
     assert "25.0 %" in out.getvalue()
     assert "–" in out.getvalue()
     assert "seed 5" in out.getvalue()
@@ -49,7 +48,7 @@ def test_for_programs_there_is_one_object_a_row_without_nan():
 def test_fleets_are_a_table_of_their_own():
     rows = (a_row(FleetRow, fleet="quiet", fleets=200, planted=50, scatter_power=float("nan")),)
     out = io.StringIO()
-    proof.show_fleets(rows, Console(file=out, width=200, highlight=False))
+    proof.show_fleets(rows, Console(file=out, width=200))
     assert "25.0 %" in out.getvalue()
     assert "200 machines" in out.getvalue()
     page = proof.fleets_markdown(rows, seed=5, fleets=200)

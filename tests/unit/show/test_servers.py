@@ -3,10 +3,9 @@
 
 import io
 
-from rich.console import Console
-
 from steelyard.judge.servers import weigh
 from steelyard.show import servers
+from steelyard.show.console import Console
 from tests.unit.judge.requests import around, served
 
 

@@ -3,10 +3,9 @@
 
 import io
 
-from rich.console import Console
-
 from steelyard.judge.findings import judge
 from steelyard.show import tables, terminal
+from steelyard.show.console import Console
 from tests.unit.judge.sessions import steady, weighed
 from tests.unit.judge.test_tables import a_session
 

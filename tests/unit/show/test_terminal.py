@@ -5,12 +5,12 @@ import io
 import re
 
 import pytest
-from rich.console import Console
 
 from steelyard.judge.caches import CacheLevels
 from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Mode, Net, Point, PriceList
 from steelyard.records import Disturbance, Skip
 from steelyard.show import terminal
+from steelyard.show.console import Console
 from tests.making import a_choice, a_descriptor, a_machine, an_integer
 
 
@@ -76,7 +76,7 @@ def the_findings(*cases: CaseFinding, **more) -> Findings:
 
 def printed(show, *arguments) -> str:
     out = io.StringIO()
-    show(*arguments, Console(file=out, width=150, highlight=False))
+    show(*arguments, Console(file=out, width=150))
     return out.getvalue()
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -38,8 +37,8 @@ def command(
         found = opened.ask(sql)
     match format_:
         case "csv":
-            sys.stdout.write(answer.as_csv(found.columns, found.rows))
+            output.print_text(answer.as_csv(found.columns, found.rows))
         case "json":
-            sys.stdout.write(answer.as_json(found.columns, found.rows))
+            output.print_text(answer.as_json(found.columns, found.rows))
         case _:
             answer.show(found.columns, found.rows, output.console())

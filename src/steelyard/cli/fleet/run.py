@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from steelyard.errors import EngineError, UsageError
 from steelyard.keep import fleet
@@ -19,6 +18,7 @@ from steelyard.lab.fleet import Driver, time_limit_s
 from steelyard.measure import engines
 from steelyard.measure.engines import Unreachable
 from steelyard.records import FleetOrder
+from steelyard.show.console import Console
 from steelyard.show.fleet import Board
 from steelyard.units import parse_duration
 
@@ -113,13 +113,13 @@ def command(
 def drive(folder: FleetFolder, order: FleetOrder, *, start_within: str, node_wait: str, poll: str | None) -> None:
     """Drive a fleet to its end, telling on standard error how it goes."""
     waits = parse_duration(start_within), parse_duration(node_wait)
-    words = Console(stderr=True, highlight=False)
+    words = Console(stderr=True)
     try:
         with Board(words) as board:
             driver = Driver(folder, order, board, start_within_s=waits[0], node_wait_s=waits[1])
             driver.drive(parse_duration(poll) if poll else None)
     except KeyboardInterrupt:
         words.print("interrupted; what is there is kept: go on with")
-        words.print(f"  steelyard fleet resume {folder.path}", markup=False, soft_wrap=True)
+        words.print(f"  steelyard fleet resume {folder.path}", soft_wrap=True)
         raise
     sys.stdout.write(f"{folder.path}: complete; `steelyard fleet report {folder.path}` judges its machines\n")

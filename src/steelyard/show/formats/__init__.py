@@ -4,8 +4,9 @@
 A module that reads defines ``TOOL``, ``recognises(data)`` and ``read(data, path)``; one that writes comparisons defines
 ``comparisons(found)``, which returns the text; one that writes sessions defines ``export(ledger)``, which returns text
 or, if the format is none, bytes, and where it cannot hold every case ``why_not(entry)``, which says why or None;
-``CONTROLS = True`` asks for the controls too, where the format can mark them. The first line of its docstring is what
-help says of it. A file whose name begins with an underscore is shared by formats.
+``CONTROLS = True`` asks for the controls too, where the format can mark them; ``EXACT = True`` keeps characters that
+act on a terminal, where the format is data that can hold them. The first line of its docstring is what help says of it.
+A file whose name begins with an underscore is shared by formats.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import msgspec
 from steelyard.errors import NothingMeasuredError, SelectionError, SessionFileError
 from steelyard.judge.ledger import ledger
 from steelyard.records import ForeignFile, ForeignSample, Record, Session
-from steelyard.show.formats._text import visible
+from steelyard.show.visible import visible, visible_lines
 
 #: Longest name of a benchmark: readers of line formats give up at 64 KiB a line.
 _LONGEST_NAME = 1000
@@ -81,6 +82,8 @@ def export(session: Session, name: str) -> Exported:
         first, reason = next(iter(reasons.items()))
         raise SelectionError(f"no case of {session.path} can be written as {name}; {first}: {reason}")
     contents: str | bytes = module.export(msgspec.structs.replace(numbers, cases=kept))
+    if isinstance(contents, str) and not getattr(module, "EXACT", False):
+        contents = visible_lines(contents)
     doubts = [f"{case} is left out: {reason}" for case, reason in reasons.items() if reason is not None]
     if not numbers.findings.complete:
         doubts.append("the session is not complete: `steelyard run --resume` goes on with it")

@@ -6,10 +6,9 @@ Source: github-action-benchmark, README, "customBiggerIsBetter" and "customSmall
 
 from __future__ import annotations
 
-import json
-
 from steelyard.judge.ledger import CaseEntry, Ledger
 from steelyard.records import Better
+from steelyard.show.visible import json_text
 from steelyard.units import format_quantity
 
 #: Nanoseconds, because the action prints numbers as they are.
@@ -23,7 +22,7 @@ def why_not(entry: CaseEntry, better: Better) -> str | None:
 
 def export(ledger: Ledger) -> str:
     """A list of medians with half the width of the interval as range."""
-    return json.dumps([_item(entry, ledger) for entry in ledger.cases], indent=2) + "\n"
+    return json_text([_item(entry, ledger) for entry in ledger.cases])
 
 
 def _item(entry: CaseEntry, ledger: Ledger) -> dict[str, str | float]:

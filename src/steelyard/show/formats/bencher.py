@@ -8,17 +8,16 @@ measure of its own name in its base unit, as Bencher makes those that it does no
 
 from __future__ import annotations
 
-import json
-
 from steelyard.judge.findings import Figure
 from steelyard.judge.ledger import CaseEntry, Ledger
+from steelyard.show.visible import json_text
 
 _LONGEST_MEASURE = 64
 
 
 def export(ledger: Ledger) -> str:
     """A benchmark a case, a measure a metric."""
-    return json.dumps({entry.case.name: _measures(entry) for entry in ledger.cases}, indent=2) + "\n"
+    return json_text({entry.case.name: _measures(entry) for entry in ledger.cases})
 
 
 def _measures(entry: CaseEntry) -> dict[str, dict[str, float]]:

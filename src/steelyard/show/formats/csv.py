@@ -15,6 +15,7 @@ from steelyard.judge.ledger import Ledger
 from steelyard.show.formats._rows import COLUMNS, Cell, rows
 
 CONTROLS = True
+EXACT = True
 
 
 def export(ledger: Ledger) -> str:

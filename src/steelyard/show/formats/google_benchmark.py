@@ -9,7 +9,6 @@ time of an operation, and only that time is read again.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ import numpy as np
 from steelyard.judge.ledger import CaseEntry, Ledger, RunEntry
 from steelyard.records import ForeignFile, ForeignSample
 from steelyard.show.formats._moments import iso_or_none
+from steelyard.show.visible import json_text
 
 TOOL = "google/benchmark"
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -95,7 +95,7 @@ def export(ledger: Ledger) -> str:
         "steelyard_void": ledger.findings.void or "no",
     }
     benchmarks = [line for family, entry in enumerate(ledger.cases) for line in _lines(family, entry)]
-    return json.dumps({"context": context, "benchmarks": benchmarks}, indent=2) + "\n"
+    return json_text({"context": context, "benchmarks": benchmarks})
 
 
 def _lines(family: int, entry: CaseEntry) -> list[dict[str, Any]]:

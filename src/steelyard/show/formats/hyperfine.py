@@ -9,7 +9,6 @@ times fit.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ import numpy as np
 from steelyard.judge.ledger import CaseEntry, Ledger
 from steelyard.records import ForeignFile, ForeignSample
 from steelyard.show.formats._moments import iso_or_none
+from steelyard.show.visible import json_text
 
 TOOL = "hyperfine"
 
@@ -80,7 +80,7 @@ def why_not(entry: CaseEntry) -> str | None:
 
 def export(ledger: Ledger) -> str:
     """A result a case, in the fields of hyperfine's own export."""
-    return json.dumps({"results": [_result(entry) for entry in ledger.cases]}, indent=2) + "\n"
+    return json_text({"results": [_result(entry) for entry in ledger.cases]})
 
 
 def _result(entry: CaseEntry) -> dict[str, Any]:

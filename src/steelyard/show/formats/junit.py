@@ -14,6 +14,7 @@ from steelyard.judge.comparisons import Comparisons
 from steelyard.judge.findings import CaseFinding
 from steelyard.judge.ledger import Ledger
 from steelyard.show.comparison import verdict
+from steelyard.show.visible import visible, visible_lines
 from steelyard.units import format_interval, format_quantity
 
 
@@ -58,26 +59,24 @@ def export(ledger: Ledger) -> str:
     )
     properties = ET.SubElement(suite, "properties")
     for name, value in {"session": ledger.id, "machine": findings.machine_key, **findings.machine}.items():
-        ET.SubElement(properties, "property", name=name, value=_legal(value))
+        ET.SubElement(properties, "property", name=name, value=value)
     for name, entry in figures.items():
         test = _test(suite, name, sum(run.duration_s for run in entry.runs))
         if name in findings.failures:
-            ET.SubElement(test, "failure", message=_legal(findings.failures[name]))
-        ET.SubElement(test, "system-out").text = _legal(_said(entry.finding))
+            ET.SubElement(test, "failure", message=findings.failures[name])
+        ET.SubElement(test, "system-out").text = _said(entry.finding)
     for name in failed_only:
-        ET.SubElement(_test(suite, name, 0.0), "failure", message=_legal(findings.failures[name]))
+        ET.SubElement(_test(suite, name, 0.0), "failure", message=findings.failures[name])
     for skip in findings.skips:
-        ET.SubElement(_test(suite, skip.subject, 0.0), "skipped", message=_legal(skip.reason))
+        ET.SubElement(_test(suite, skip.subject, 0.0), "skipped", message=skip.reason)
     if findings.void is not None:
-        ET.SubElement(_test(suite, "controls", 0.0), "error", message=_legal(f"void: {findings.void}"))
+        ET.SubElement(_test(suite, "controls", 0.0), "error", message=f"void: {findings.void}")
     return _text(suite)
 
 
 def _test(suite: ET.Element, name: str, seconds: float) -> ET.Element:
     group = name.partition("/")[0]
-    return ET.SubElement(
-        suite, "testcase", classname=f"steelyard.{_legal(group)}", name=_legal(name), time=f"{seconds:.3f}"
-    )
+    return ET.SubElement(suite, "testcase", classname=f"steelyard.{group}", name=name, time=f"{seconds:.3f}")
 
 
 def _said(case: CaseFinding) -> str:
@@ -90,12 +89,9 @@ def _said(case: CaseFinding) -> str:
     return "\n".join([*lines, *case.caveats])
 
 
-def _legal(text: str) -> str:
-    """Without the characters that XML 1.0 cannot hold in any form (W3C XML 1.0, production 2, Char)."""
-    return "".join(
-        c if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff" else "?" for c in text
-    )
-
-
 def _text(suite: ET.Element) -> str:
+    """XML 1.0 can hold neither controls nor halves of characters, not even escaped: they are made visible."""
+    for element in suite.iter():
+        element.text = element.text and visible_lines(element.text)
+        element.attrib.update({name: visible(value) for name, value in element.attrib.items()})
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

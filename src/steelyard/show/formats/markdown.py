@@ -6,35 +6,30 @@ from __future__ import annotations
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.ledger import CaseEntry, Ledger
 from steelyard.show.comparison import interval, percent, verdict
-from steelyard.show.formats._text import visible
+from steelyard.show.markdown import code, table, text
 from steelyard.units import format_interval, format_quantity
 
 
-def _cell(text: str) -> str:
-    return visible(text).replace("|", "\\|")
-
-
-def _row(case: Compared, margin: float) -> str:
-    cells = (
-        f"`{case.case}`",
+def _row(case: Compared, margin: float) -> tuple[str, ...]:
+    return (
+        code(case.case),
         format_quantity(case.a, case.unit),
         format_quantity(case.b, case.unit),
         f"{percent(case.ratio)} {interval(case)}",
         ("**worse**: " if case.worse else "") + verdict(case, margin),
     )
-    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
 
 
 def comparisons(found: Comparisons) -> str:
     """A table with what differs first, and the doubts below it."""
     order = {"different": 0, "undecided": 1, "equivalent": 2}
     cases = sorted(found.cases, key=lambda case: (not case.worse, order[case.verdict]))
-    lines = [f"a: `{found.a}`, b: `{found.b}`, margin {100 * found.margin:g} %", ""]
+    lines = [f"a: {code(found.a)}, b: {code(found.b)}, margin {100 * found.margin:g} %", ""]
     if found.void:
-        lines += [f"**VOID, do not use these verdicts: {found.void}**", ""]
-    lines += ["| case | a | b | b against a | verdict |", "| --- | ---: | ---: | ---: | --- |"]
-    lines += [_row(case, found.margin) for case in cases]
-    lines += [""] + [f"- {line}" for line in (*found.left_out, *found.caveats)]
+        lines += [f"**VOID, do not use these verdicts: {text(found.void)}**", ""]
+    head = ("case", "a", "b", "b against a", "verdict")
+    lines += table(head, (_row(case, found.margin) for case in cases), numbers=head[1:4])
+    lines += ["", *(f"- {text(line)}" for line in (*found.left_out, *found.caveats))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -43,34 +38,32 @@ def export(ledger: Ledger) -> str:
     findings = ledger.findings
     facts = findings.machine
     lines = [
-        f"{_cell(facts.get('cpu', 'unknown CPU'))}, {facts.get('logical cpus', '?')} CPUs, "
-        f"machine {findings.machine_key}, {findings.started}, {findings.blocks} blocks",
+        text(
+            f"{facts.get('cpu', 'unknown CPU')}, {facts.get('logical cpus', '?')} CPUs, "
+            f"machine {findings.machine_key}, {findings.started}, {findings.blocks} blocks"
+        ),
         "",
     ]
     if findings.void:
-        lines += [f"**VOID, do not use these figures: {findings.void}**", ""]
-    lines += [
-        "| case | figure | median | 95 % interval | minimum | runs |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
-    ]
-    lines += [_session_row(entry) for entry in ledger.cases]
+        lines += [f"**VOID, do not use these figures: {text(findings.void)}**", ""]
+    head = ("case", "figure", "median", "95 % interval", "minimum", "runs")
+    lines += table(head, (_session_row(entry) for entry in ledger.cases), numbers=head[2:])
     caveats = dict.fromkeys(caveat for entry in ledger.cases for caveat in entry.finding.caveats)
     doubts = [*caveats, *(item.what for item in findings.disturbances)]
     doubts += [f"{case} failed: {error}" for case, error in findings.failures.items()]
     doubts += [f"{skip.subject} was skipped: {skip.reason}" for skip in findings.skips]
-    lines += ["", *(f"- {_cell(doubt)}" for doubt in doubts)]
+    lines += ["", *(f"- {text(doubt)}" for doubt in doubts)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _session_row(entry: CaseEntry) -> str:
+def _session_row(entry: CaseEntry) -> tuple[str, ...]:
     main = entry.finding.main
     known = main.low is not None and main.high is not None
-    cells = (
-        f"`{entry.case.name.replace('`', chr(39))}`",
-        main.metric,
+    return (
+        code(entry.case.name),
+        text(main.metric),
         format_quantity(main.median, main.unit),
         format_interval(main.low or 0.0, main.high or 0.0, main.median, main.unit) if known else "–",
         format_quantity(main.minimum, main.unit),
         str(main.n),
     )
-    return f"| {' | '.join(_cell(cell) for cell in cells)} |"

@@ -9,7 +9,6 @@ more for worse: a rate would be judged upside down, and is left out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -19,6 +18,7 @@ import numpy as np
 from steelyard.judge.ledger import CaseEntry, Ledger, RunEntry
 from steelyard.records import Better, ForeignFile, ForeignSample, Statistic
 from steelyard.show.formats._moments import iso_or_none, of_epoch
+from steelyard.show.visible import json_text
 
 _T = TypeVar("_T")
 TOOL = "pyperf"
@@ -122,7 +122,7 @@ def export(ledger: Ledger) -> str:
         "metadata": common,
         "benchmarks": [_benchmark(entry) for entry in ledger.cases],
     }
-    return json.dumps(data, indent=1) + "\n"
+    return json_text(data, indent=1)
 
 
 def _benchmark(entry: CaseEntry) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from steelyard.show.visible import visible_data, visible_lines
+
 _VOID = {"meta", "br", "col", "link", "input"}
 
 
@@ -19,8 +21,8 @@ class Markup(str):
 
 
 def text(child: str) -> Markup:
-    """A child as HTML: what is no markup is escaped."""
-    return child if isinstance(child, Markup) else Markup(html.escape(child, quote=True))
+    """A child as HTML: what is no markup is made visible and escaped."""
+    return child if isinstance(child, Markup) else Markup(html.escape(visible_lines(child), quote=True))
 
 
 def joined(children: Iterable[str]) -> Markup:
@@ -31,7 +33,7 @@ def joined(children: Iterable[str]) -> Markup:
 def tag(name: str, /, *children: str, **attributes: str | None) -> Markup:
     """An element; its attributes are escaped, None leaves one out; ``class_`` and ``aria_label`` as in HTML."""
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(value, quote=True)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{text(str(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -42,10 +44,10 @@ def tag(name: str, /, *children: str, **attributes: str | None) -> Markup:
 
 def data(name: str, value: Any) -> Markup:
     """Data for the page's script, that no text in it can end: the signs that HTML looks for are written as escapes."""
-    encoded = msgspec.json.encode(value).decode()
+    encoded = msgspec.json.encode(visible_data(value)).decode()
     for sign in "<>&":
         encoded = encoded.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(f'<script type="application/json" data-for="{html.escape(name)}">{encoded}</script>')
+    return Markup(f'<script type="application/json" data-for="{text(name)}">{encoded}</script>')
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]], *, numbers_from: int = 1, caption: str = "") -> Markup:

@@ -135,7 +135,7 @@ def _matrix(matrix: Matrix) -> Markup:
     """Ways down, the parameter across, as studies print them turned by a quarter so that many ways fit."""
     title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed}"
     rows = [
-        (way, *(figure_text.cell(row.get(way), matrix.unit, " ") for row in matrix.rows.values()))
+        (way, *(" ".join(figure_text.cell(row.get(way), matrix.unit)) for row in matrix.rows.values()))
         for way in matrix.ways
     ]
     head = ("way", *(f"{matrix.parameter} {x}" for x in matrix.rows))

@@ -90,7 +90,7 @@ def test_a_date_that_is_none_is_not_known():
 
 def test_control_characters_in_foreign_names_become_visible():
     file = read({"results": [{"command": "a\n\x1b[31mb\u202e", "times": [1.0]}]})
-    assert file.samples[0].name == "a\\n\\x1b[31mb\\u202e"
+    assert file.samples[0].name == "a␊␛[31mb<U+202E>"
 
 
 def hyperfine(**fields):
