@@ -46,10 +46,9 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.built
 
 build: $(VENV)/.built $(VENV)/.wheat ## set up .venv, build the probes; then the command is .venv/bin/steelyard
 
-run: build ## weigh this machine: a first session of a few minutes, ending in tables, verdicts and a report
-	$(STEELYARD) run --quick --budget 4m
-	$(STEELYARD) claims --short
-	$(STEELYARD) report -o report.html
+run: build ## weigh this machine: a first session of a few minutes, ending in one screen of answers and a report
+	$(STEELYARD) run
+	@$(STEELYARD) report -o report.html
 
 test: $(VENV)/.dev $(VENV)/.wheat ## the whole test suite
 	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder

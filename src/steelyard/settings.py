@@ -56,6 +56,11 @@ class Settings:
         given = self.blocks is not None or self.budget is not None
         return self if given else replace(self, blocks=blocks)
 
+    def with_budget(self, budget: str) -> Settings:
+        """The same with this budget, unless one or a number of blocks was given."""
+        given = self.blocks is not None or self.budget is not None
+        return self if given else replace(self, budget=budget)
+
     def with_seed(self) -> Settings:
         """The same with a seed, drawn where none was given."""
         return self if self.seed is not None else replace(self, seed=random.SystemRandom().randrange(2**32))

@@ -11,12 +11,16 @@ from cyclopts import Parameter
 
 from steelyard.cli import _output as output
 from steelyard.cli._output import Measuring
+from steelyard.cli._screen import show_session
 from steelyard.errors import CasesFailedError, UsageError
 from steelyard.judge.findings import judge
 from steelyard.lab.session import Lab
 from steelyard.records import Session
 from steelyard.settings import Settings
-from steelyard.show import jsonview, terminal
+from steelyard.show import jsonview
+
+#: How long a first session takes, after its pilot.
+FIRST_SESSION = "6m"
 
 
 def command(
@@ -35,8 +39,9 @@ def command(
     ----------
     selectors
         What to measure: globs over question/way (``switch/*``), a bare question or way (``yield``), or cases such as
-        ``switch/yield[contexts=2]@same``. When left out: every mechanism, with a few points of its long sweeps
-        (``'*'`` for all points).
+        ``switch/yield[contexts=2]@same``. When left out: a first session of about six minutes, whose screen answers
+        what the best-known mechanisms cost here and which well-known statements hold; with ``--quick`` ten prices in
+        half a minute. ``'*'`` stands for everything, which takes hours.
     param
         Override a sweep: ``contexts=1,2,4``. For probes in Python ``python=python3.11,python3.13`` names the
         interpreters to run them by. May be repeated.
@@ -58,8 +63,10 @@ def command(
             raise UsageError("--resume goes on with the plan of the session: leave selectors and other settings away")
         before = lab.interrupted(resume)
         finished = lab.measure(before.header, resume, settings, before=before)
+    elif not (selectors or param or placement or brief):
+        settings = settings.with_budget(FIRST_SESSION) if not settings.quick else settings
+        finished = lab.measure(lab.header(lab.first_session(known=settings.quick), settings), output_file, settings)
     else:
-        brief = brief or not selectors
         cases, variants = lab.select_variants(selectors, param or [], placement or [], brief=brief)
         groups = {case.name: msgspec.structs.replace(case, variant=None).name for case in cases if case.variant}
         finished = lab.measure(lab.header(cases, settings, variants), output_file, settings, groups=groups)
@@ -71,7 +78,7 @@ def _present(session: Session, *, json: bool) -> None:
     if json:
         output.print_json(jsonview.cases(findings))
     else:
-        terminal.show(findings, output.console())
+        show_session(session, findings)
     if findings.failures:
         names = ", ".join(sorted(findings.failures)[:3])
         more = f" and {len(findings.failures) - 3} more" if len(findings.failures) > 3 else ""

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from steelyard.cli import _output as output
+from steelyard.cli._screen import show_session
 from steelyard.judge.findings import judge
 from steelyard.keep import session as sessions
 from steelyard.show import jsonview, machine_code, terminal
@@ -14,24 +18,30 @@ from steelyard.show import jsonview, machine_code, terminal
 def command(
     session: Path | None = None,
     *,
+    all_: Annotated[bool, Parameter(name="--all")] = False,
     code: bool = False,
     json: bool = False,
 ) -> None:
-    """Print the results of a session as tables and curves.
+    """Print what a session found: one screen of a first session, tables and curves of another one.
 
     Parameters
     ----------
     session
         Session file; the newest one of the sessions folder when left out.
+    all_
+        Print every figure and every doubt of a first session, too.
     code
         Print what the compilers made of the loops that were timed instead, where the build kept it (``code/*``).
     json
         Print one object a case, in base units (seconds, bytes, bytes per second).
     """
-    findings = judge(sessions.read(session or sessions.latest()))
+    kept = sessions.read(session or sessions.latest())
+    findings = judge(kept)
     if json:
         output.print_json(jsonview.cases(findings))
     elif code:
         machine_code.show(findings, output.console())
-    else:
+    elif all_:
         terminal.show(findings, output.console())
+    else:
+        show_session(kept, findings)

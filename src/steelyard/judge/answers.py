@@ -23,6 +23,8 @@ from steelyard.records import CasePattern, Placement, Record
 #: Statements that the screen shows: those that fail by most, then those that hold.
 MOST_FAILING = 5
 MOST_HOLDING = 1
+#: Fewest prices that are shown as a screen: the best-known ones.
+WORTH_A_SCREEN = 10
 #: Half the width of an interval, as a share of its price, that is called narrow.
 NARROW = 0.03
 

@@ -14,6 +14,7 @@ import msgspec
 
 import steelyard
 from steelyard.errors import SelectionError, SessionFileError, UsageError
+from steelyard.judge.answers import operands
 from steelyard.keep import session as sessions
 from steelyard.lab.messages import Messages, Silent
 from steelyard.measure import catalog, conduct, machine, plan
@@ -70,6 +71,11 @@ class Lab:
     ) -> list[Case]:
         """The cases that a command line stands for."""
         return catalog.select(self.found, selectors, parse_params(params), placements, brief=brief)
+
+    def first_session(self, *, known: bool) -> list[Case]:
+        """The cases of a first session that this machine can measure; ``known``: of its best-known prices alone."""
+        wanted = dict.fromkeys(o.case for o in operands(known=known) if o.pattern.probe in self.found.probes)
+        return self.select(list(wanted), [], [], brief=True)
 
     def select_variants(
         self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str], *, brief: bool = False

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `run` ends with and `show` prints."""
+
+from __future__ import annotations
+
+from steelyard.cli import _output as output
+from steelyard.judge.answers import WORTH_A_SCREEN, answer
+from steelyard.judge.findings import Findings
+from steelyard.judge.verdicts import judge_claims
+from steelyard.records import Session
+from steelyard.show import answers, terminal
+
+
+def show_session(session: Session, findings: Findings) -> None:
+    """The screen of a first session; the tables and curves of one that measured few of its prices."""
+    found = answer(findings, judge_claims(session))
+    if found.prices >= WORTH_A_SCREEN:
+        answers.show(findings, found, output.console())
+    else:
+        terminal.show(findings, output.console())
