@@ -4,19 +4,14 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
-
-#include "contexts.h"
-
-/* More would need more descriptors than a process usually may have, and reading them would take milliseconds. */
-#define MAX_TASKS 128
 
 struct event {
     const char *name;
@@ -38,7 +33,7 @@ static const struct event software[COUNTERS_MAX + 1] = {
 
 static struct {
     const struct event *events;
-    int fd[COUNTERS_MAX][MAX_TASKS]; /* of the tasks of each event that could be opened */
+    int fd[COUNTERS_MAX][COUNTERS_TASKS]; /* of the tasks of each event that could be opened; -1 of one that had ended */
     int tasks;
     bool opened[COUNTERS_MAX];
     bool open, user_only;
@@ -66,18 +61,18 @@ static void say_refused(int error)
                    why);
 }
 
-/* Of this process all threads, then the live process contexts. Returns more than MAX_TASKS when there are too many. */
-static int list_tasks(pid_t tasks[MAX_TASKS + 1], const struct contexts *contexts)
+/* All threads of this process, then the other processes. Returns more than COUNTERS_TASKS when there are too many. */
+static int list_tasks(pid_t tasks[COUNTERS_TASKS + 1], const pid_t *processes, int others)
 {
     int count = 0;
     DIR *folder = opendir("/proc/self/task");
-    for (struct dirent *entry; folder && count <= MAX_TASKS && (entry = readdir(folder));)
+    for (struct dirent *entry; folder && count <= COUNTERS_TASKS && (entry = readdir(folder));)
         if (entry->d_name[0] != '.')
             tasks[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
     if (folder)
         closedir(folder);
-    for (int i = 0; count <= MAX_TASKS && i < contexts_processes(contexts); i++)
-        tasks[count++] = contexts_process(contexts, i);
+    for (int i = 0; count <= COUNTERS_TASKS && i < others; i++)
+        tasks[count++] = processes[i];
     return count;
 }
 
@@ -96,7 +91,7 @@ static int open_everywhere(int e, const pid_t *tasks, int count)
 {
     for (int i = 0; i < count; i++) {
         counters.fd[e][i] = open_event(&counters.events[e], tasks[i]);
-        if (counters.fd[e][i] < 0) {
+        if (counters.fd[e][i] < 0 && errno != ESRCH) { /* a thread of a runtime may end while we look */
             int error = errno;
             while (i-- > 0)
                 close(counters.fd[e][i]);
@@ -131,19 +126,20 @@ static int open_all(const pid_t *tasks, int count)
     return opened ? 0 : first_error;
 }
 
-bool counters_open(const struct contexts *contexts)
+bool counters_open(const pid_t *processes, int count)
 {
     const char *wanted = getenv("STEELYARD_COUNTERS");
-    pid_t tasks[MAX_TASKS + 1];
+    pid_t tasks[COUNTERS_TASKS + 1];
     if (wanted && strcmp(wanted, "off") == 0) {
         say_absent("turned off by STEELYARD_COUNTERS");
         return false;
     }
     bool by_software = wanted && strcmp(wanted, "software") == 0;
     counters.events = by_software ? software : hardware;
-    counters.tasks = list_tasks(tasks, contexts);
-    if (counters.tasks > MAX_TASKS) {
-        say_absent("more than %d contexts are not counted: reading so many counters would take too long", MAX_TASKS);
+    counters.tasks = list_tasks(tasks, processes, count);
+    if (counters.tasks > COUNTERS_TASKS) {
+        say_absent("more than %d contexts are not counted: reading so many counters would take too long",
+                   COUNTERS_TASKS);
         return false;
     }
     int error = open_all(tasks, counters.tasks);
@@ -174,19 +170,27 @@ bool counters_are_open(void)
     return counters.open;
 }
 
-void counters_read(struct counter counted[COUNTERS_MAX])
+bool counters_read(struct counter counted[COUNTERS_MAX])
 {
-    for (int e = 0; counters.open && e < COUNTERS_MAX; e++) {
+    for (int e = 0; e < COUNTERS_MAX; e++) {
         counted[e] = (struct counter){0};
-        for (int i = 0; counters.opened[e] && i < counters.tasks; i++) {
+        for (int i = 0; counters.open && counters.opened[e] && i < counters.tasks; i++) {
             struct counter one;
+            if (counters.fd[e][i] < 0)
+                continue;
             if (read(counters.fd[e][i], &one, sizeof one) != sizeof one)
-                probe_fail("cannot read the counter %s: %s", counters.events[e].name, strerror(errno));
+                return false;
             counted[e].count += one.count;
             counted[e].enabled_ns += one.enabled_ns;
             counted[e].running_ns += one.running_ns;
         }
     }
+    return true;
+}
+
+const char *counters_name(int event)
+{
+    return counters.opened[event] ? counters.events[event].name : NULL;
 }
 
 const char *counters_scope(void)
@@ -197,15 +201,4 @@ const char *counters_scope(void)
 const char *counters_absent(void)
 {
     return counters.absent;
-}
-
-void counters_print(const struct counter counted[COUNTERS_MAX])
-{
-    const char *separator = "";
-    for (int e = 0; e < COUNTERS_MAX; e++)
-        if (counters.opened[e]) {
-            printf("%s\"%s\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", separator, counters.events[e].name,
-                   counted[e].count, counted[e].enabled_ns, counted[e].running_ns);
-            separator = ",";
-        }
 }

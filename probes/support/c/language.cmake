@@ -17,6 +17,12 @@ target_include_directories(probe_support PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_compile_options(probe_support PRIVATE ${PROBE_FLAGS})
 target_link_libraries(probe_support PUBLIC Threads::Threads)
 
+# The counters as a library, for the supports of languages that can call C.
+add_library(counters SHARED ${CMAKE_CURRENT_LIST_DIR}/counters.c)
+add_library(counters_static STATIC ${CMAKE_CURRENT_LIST_DIR}/counters.c)
+set_target_properties(counters counters_static PROPERTIES C_EXTENSIONS ON POSITION_INDEPENDENT_CODE ON)
+install(TARGETS counters LIBRARY DESTINATION ${STEELYARD_NATIVE})
+
 include(${CMAKE_CURRENT_LIST_DIR}/variants.cmake)
 steelyard_sources(c SOURCES)
 foreach(SOURCE IN LISTS SOURCES)

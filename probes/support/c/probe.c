@@ -212,10 +212,16 @@ static void read_usage(struct probe_value *v, int sign)
     }
 }
 
+static void read_counters(struct counter counted[COUNTERS_MAX])
+{
+    if (counters_are_open() && !counters_read(counted))
+        probe_fail("cannot read the counters: %s", strerror(errno));
+}
+
 void probe_start(struct probe_value *value)
 {
     read_usage(value, -1);
-    counters_read(value->counted);
+    read_counters(value->counted);
     value->begin.wall = probe_now_ns();
 }
 
@@ -223,7 +229,7 @@ void probe_stop(struct probe_value *value)
 {
     struct counter end[COUNTERS_MAX];
     value->wall_ns = probe_now_ns() - value->begin.wall;
-    counters_read(end);
+    read_counters(end);
     read_usage(value, +1);
     for (int e = 0; counters_are_open() && e < COUNTERS_MAX; e++)
         value->counted[e] = (struct counter){end[e].count - value->counted[e].count,
@@ -391,7 +397,13 @@ static void print_value(const struct probe_value *v)
     printf("}");
     if (v->counted_operations) {
         printf(",\"counters\":{\"operations\":%" PRIu64 ",\"events\":{", v->counted_operations);
-        counters_print(v->counted);
+        const char *separator = "";
+        for (int e = 0; e < COUNTERS_MAX; e++)
+            if (counters_name(e)) {
+                printf("%s\"%s\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", separator, counters_name(e), v->counted[e].count,
+                       v->counted[e].enabled_ns, v->counted[e].running_ns);
+                separator = ",";
+            }
         printf("}}");
     }
     printf("}\n");
@@ -602,7 +614,11 @@ static void selftest(struct probe_run *run)
 /* Batches as those that were timed, with the counters open: what they take now is not time's affair. */
 static void count_values(struct probe_run *run, uint64_t operations, struct probe_value *values, uint64_t count)
 {
-    if (!counters_open(run->contexts))
+    pid_t processes[COUNTERS_TASKS + 1];
+    int others = contexts_processes(run->contexts);
+    for (int i = 0; i < others && i <= COUNTERS_TASKS; i++)
+        processes[i] = contexts_process(run->contexts, i);
+    if (!counters_open(processes, others))
         return;
     for (uint64_t i = 0; i < count && i < COUNTED_VALUES; i++) {
         struct probe_value again = run_batch(run, operations);

@@ -7,7 +7,7 @@ foreach(MODULE IN LISTS PYTHON_SUPPORT)
   get_filename_component(NAME ${MODULE} NAME)
   configure_file(${MODULE} ${CMAKE_BINARY_DIR}/probes/support/python/${NAME} COPYONLY)
 endforeach()
-install(FILES ${PYTHON_SUPPORT} DESTINATION ${STEELYARD_NATIVE}/probes/support/python)
+install(FILES ${PYTHON_SUPPORT} $<TARGET_FILE:counters> DESTINATION ${STEELYARD_NATIVE}/probes/support/python)
 
 steelyard_sources(py SOURCES)
 foreach(SOURCE IN LISTS SOURCES)

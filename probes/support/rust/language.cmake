@@ -63,12 +63,16 @@ if(RUST_PROGRAMS)
     set(RUST_LOCKED --locked)
   endif()
   file(GENERATE OUTPUT ${RUST}/Cargo.toml CONTENT "${RUST_MANIFEST}") # written only when it changed
-  # Cargo knows best what is up to date; it is asked at each build.
+  # Cargo knows best what is up to date; it is asked at each build. What it is linked to it doesn't look at.
+  file(SHA256 ${CMAKE_CURRENT_LIST_DIR}/../c/counters.c COUNTERS_DIGEST)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../c/counters.c)
   add_custom_target(probes_rust ALL
     COMMAND ${CMAKE_COMMAND} -E env "PROBE_COMPILER=${RUST_VERSION}" "PROBE_FLAGS=${RUST_FLAGS}"
+      "PROBE_COUNTERS=${COUNTERS_DIGEST}" "RUSTFLAGS=$ENV{RUSTFLAGS} -L native=$<TARGET_FILE_DIR:counters_static>"
       CARGO_TARGET_DIR=${RUST}/target CARGO_TERM_COLOR=never
       ${CARGO} build --quiet --release --offline ${RUST_LOCKED} --manifest-path ${RUST}/Cargo.toml
     VERBATIM)
+  add_dependencies(probes_rust counters_static)
   foreach(SOURCE IN LISTS RUST_PROGRAMS)
     steelyard_identity(${SOURCE} QUESTION WAY)
     steelyard_install(${SOURCE} PROGRAMS ${RUST}/target/release/${QUESTION}-${WAY} RENAME ${WAY})

@@ -278,7 +278,7 @@ impl Value {
             ),
         ];
         if let Some((operations, events)) = &self.again {
-            let events: Vec<_> = events.iter().map(|(name, counter)| (*name, format!("{counter:?}"))).collect();
+            let events: Vec<_> = events.iter().map(|(name, counter)| (name.as_str(), format!("{counter:?}"))).collect();
             fields.push(("counters", object(&[("operations", operations.to_string()), ("events", object(&events))])));
         }
         object(&fields)
