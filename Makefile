@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-# The two that matter: `make run` measures this machine, `make test` runs every test. `make help` lists the rest.
+# The two that matter: `make run` measures this machine, `make test` tests Steelyard. `make help` lists the rest.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STEELYARD := $(BIN)/steelyard
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test check build golden fuzz docs site figure clean
+.PHONY: help run test test-all check build golden fuzz docs site figure clean always
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@echo 'make run     measure this machine: a first session, its answers on one screen, report.html'
+	@echo 'make test    test Steelyard: minutes; TESTS=tests/unit tests only that'
+	@echo
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | grep -vE '^(run|test):' | sed -E 's/^([^:]*):.*## /make \1\t/' | expand -t 16
+
+# What was skipped because a compiler was missing is built once there is one.
+FOUND = $(shell PATH="$$PATH:$$HOME/.cargo/bin"; \
+	for tool in cc c++ gcc clang llvm-profdata objdump go cargo rustc node nodejs javac; do command -v $$tool; done)
+$(VENV)/.compilers: always
+	@mkdir -p $(VENV); echo '$(FOUND)' | cmp -s - $@ || echo '$(FOUND)' >$@
 
 # Probes and launcher are built and installed again when any of their sources is newer; Python code is used in place.
 NATIVE := $(shell find probes engines -type f -not -path 'engines/wheat/*' -not -path '*/build/*' -not -path '*/__pycache__/*') src/steelyard/measure/launch.c CMakeLists.txt
-$(VENV)/.built: pyproject.toml $(NATIVE)
+$(VENV)/.built: pyproject.toml $(NATIVE) $(VENV)/.compilers
 	@command -v cc >/dev/null || { echo "make: no C compiler found: install gcc or clang (Debian: apt-get install gcc)"; exit 69; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: \
 	install Python 3.11 or later with venv (Debian: apt-get install python3-venv)"; exit 69; }
@@ -50,8 +59,14 @@ run: build ## weigh this machine: a first session of a few minutes, ending in on
 	$(STEELYARD) run
 	@$(STEELYARD) report -o report.html
 
-test: $(VENV)/.dev $(VENV)/.wheat ## the whole test suite
-	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder
+TESTS ?=
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --durations 10
+test: $(VENV)/.dev $(VENV)/.wheat ## the test suite
+	$(PYTEST) $(TESTS)
+
+test-all: $(VENV)/.dev $(VENV)/.wheat ## the test suite with long fuzzing, every compiler and sanitizer, many kills
+	STEELYARD_LONG=1 $(PYTEST) $(TESTS)
+	$(BIN)/python -m pytest tests/fuzz --hypothesis-profile=fuzz
 
 check: $(VENV)/.dev ## formats, types and lint: seconds
 	$(BIN)/ruff format --check .

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for all tests: they import their builders as `tests.making`, and no session of a person is touched."""
 
+import collections
+import functools
+import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -21,36 +25,54 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 
-#: What `make test` runs one test after the other, and beside each other: engines build for minutes, sessions wait for
-#: the machine.
-LANES = {
-    "engines": ("engines/", "tests/integration/test_coroutine_engine.py"),
-    "sessions": ("tests/integration/",),
-    "pages": ("tests/e2e/",),
-}
+# What tests build in C and C++ is kept over their runs where ccache is installed.
+if shutil.which("ccache"):
+    os.environ.setdefault("CMAKE_C_COMPILER_LAUNCHER", "ccache")
+    os.environ.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
+
+#: Files whose tests are spread one by one, because each takes long or there are thousands.
+SPREAD = ("tests/protocol/test_every_probe.py", "tests/integration/test_coroutine_engine.py")
+ROOT = Path(__file__).parents[1]
 
 
-def _lane(path: str) -> str:
-    return next((lane for lane, starts in LANES.items() if path.startswith(starts)), path)
+@functools.cache
+def _lane(path: str) -> tuple[int, str]:
+    """What runs one after the other, after its place in the order; what takes long begins first.
+
+    Sessions have a lane because only one at a time may measure on a machine: in two lanes, one would wait for the
+    other. wheat has one because its tests share what they build.
+    """
+    if "laboratory" in (ROOT / path).read_text():
+        return 0, "sessions"
+    return (1, "wheat") if path.startswith("engines/") else (2, path)
 
 
 def pytest_collection_modifyitems(items):
     """The lanes begin first."""
-    places = {lane: place for place, lane in enumerate(LANES)}
-    items.sort(key=lambda item: places.get(_lane(item.nodeid), len(places)))
+    items.sort(key=lambda item: _lane(item.nodeid.partition("::")[0])[0])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """What is in no lane goes wherever there is room, file by file, and each probe by itself."""
+    """What is in no lane goes wherever there is room, file by file."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Lanes(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path, _, _ = nodeid.partition("::")
-            return nodeid if path == "tests/protocol/test_every_probe.py" else _lane(path)
+            return nodeid if path in SPREAD else _lane(path)[1]
 
     return Lanes(config, log)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Every reason for which something was skipped, once, with how many tests it kept from running."""
+    reports = terminalreporter.getreports("skipped")
+    reasons = collections.Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
+    if reasons:
+        terminalreporter.section("skipped")
+    for reason, number in sorted(reasons.items()):
+        terminalreporter.write_line(f"{number:5}  {' '.join(reason.split())}")
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fuzz targets find nothing: from the kept corpus, a minute each on a machine that is there to test, and a few
-seconds elsewhere."""
+"""The fuzz targets find nothing: from the kept corpus, a few seconds each, and a minute where there is time."""
 
 from __future__ import annotations
 
