@@ -16,24 +16,44 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::config::{self, Config};
 use crate::error::Error;
+use crate::http::head::Head;
 use crate::observe::counters::Slot;
 
 /// A request that was answered, or given up.
-pub struct Entry<'a> {
+#[derive(Clone, Default)]
+pub struct Entry {
     /// None: a UNIX socket.
     pub peer: Option<IpAddr>,
     /// Empty where no request line could be read.
-    pub method: &'a [u8],
-    pub target: &'a [u8],
+    pub method: Vec<u8>,
+    pub target: Vec<u8>,
     /// The minor version of HTTP/1.
     pub version: u8,
     pub status: u16,
     /// Of the response's body, as sent.
     pub bytes: u64,
-    /// From the first byte of the head to the last of the response.
-    pub duration_ns: u64,
-    pub referer: Option<&'a [u8]>,
-    pub user_agent: Option<&'a [u8]>,
+    pub referer: Option<Vec<u8>>,
+    pub user_agent: Option<Vec<u8>>,
+    /// When its head was read, in monotonic nanoseconds. None: none could be read.
+    pub began_ns: Option<u64>,
+}
+
+impl Entry {
+    /// What a head says of it.
+    pub fn of(head: &Head, began_ns: u64) -> Self {
+        let field = |name: &str| {
+            let found = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+            found.map(|header| header.value.to_vec())
+        };
+        Self {
+            method: head.method.as_bytes().to_vec(),
+            target: head.raw_target.as_bytes().to_vec(),
+            referer: field("referer"),
+            user_agent: field("user-agent"),
+            began_ns: Some(began_ns),
+            ..Self::default()
+        }
+    }
 }
 
 /// Lines go to the thread when there are so many bytes of them, or when the loop has nothing else to do.
@@ -91,10 +111,10 @@ impl AccessLog {
         Ok(Some(Self { format: config.access_log, lines, line_count, clock, shared, slot }))
     }
 
-    pub fn record(&mut self, entry: &Entry) {
+    pub fn record(&mut self, entry: &Entry, now_ns: u64) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         match self.format {
-            config::AccessLog::Json => json(&mut self.lines, &mut self.clock, now, entry),
+            config::AccessLog::Json => json(&mut self.lines, &mut self.clock, now, entry, now_ns),
             _ => combined(&mut self.lines, &mut self.clock, now, entry),
         }
         self.line_count += 1;
@@ -314,29 +334,29 @@ fn combined(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry) 
     if entry.method.is_empty() {
         out.push(b'-');
     } else {
-        escape(out, entry.method, b"\\x");
+        escape(out, &entry.method, b"\\x");
         out.push(b' ');
-        escape(out, entry.target, b"\\x");
+        escape(out, &entry.target, b"\\x");
         let _ = write!(out, " HTTP/1.{}", entry.version);
     }
     let _ = write!(out, "\" {} {} \"", entry.status, entry.bytes);
-    escape(out, entry.referer.unwrap_or(b"-"), b"\\x");
+    escape(out, entry.referer.as_deref().unwrap_or(b"-"), b"\\x");
     out.extend_from_slice(b"\" \"");
-    escape(out, entry.user_agent.unwrap_or(b"-"), b"\\x");
+    escape(out, entry.user_agent.as_deref().unwrap_or(b"-"), b"\\x");
     out.extend_from_slice(b"\"\n");
 }
 
-fn json(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry) {
+fn json(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry, now_ns: u64) {
     clock.set(now.as_secs());
     let _ = write!(out, "{{\"time\":\"{}.{:03}Z\",\"peer\":\"", clock.iso, now.subsec_millis());
     peer(out, entry.peer);
     out.push(b'"');
-    let line = Some(entry.method).filter(|method| !method.is_empty());
+    let line = Some(&entry.method[..]).filter(|method| !method.is_empty());
     let fields = [
         ("method", line),
-        ("target", line.map(|_| entry.target)),
-        ("referer", entry.referer),
-        ("user_agent", entry.user_agent),
+        ("target", line.map(|_| &entry.target[..])),
+        ("referer", entry.referer.as_deref()),
+        ("user_agent", entry.user_agent.as_deref()),
     ];
     for (name, value) in fields {
         let _ = write!(out, ",\"{name}\":");
@@ -349,7 +369,7 @@ fn json(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry) {
             }
         }
     }
-    let seconds = entry.duration_ns as f64 / 1e9;
+    let seconds = entry.began_ns.map_or(0, |began_ns| now_ns - began_ns) as f64 / 1e9;
     let (version, status, bytes) = (entry.version, entry.status, entry.bytes);
     let _ = writeln!(
         out,
@@ -381,21 +401,26 @@ fn escape(out: &mut Vec<u8>, bytes: &[u8], prefix: &[u8]) {
 mod tests {
     use super::*;
 
-    fn entry<'a>() -> Entry<'a> {
+    fn entry() -> Entry {
         Entry {
             peer: Some("::1".parse().unwrap()),
-            method: b"GET",
-            target: b"/a?b=c",
+            method: b"GET".to_vec(),
+            target: b"/a?b=c".to_vec(),
             version: 1,
             status: 200,
             bytes: 11,
-            duration_ns: 1_234_567,
             referer: None,
-            user_agent: Some(b"curl/8"),
+            user_agent: Some(b"curl/8".to_vec()),
+            began_ns: Some(1000),
         }
     }
 
     const NOW: Duration = Duration::new(1_795_262_400, 7_000_000);
+
+    /// `json` as `combined` is called: a response 1,234,567 ns after its head.
+    fn json(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry) {
+        super::json(out, clock, now, entry, 1_235_567);
+    }
 
     fn written(format: fn(&mut Vec<u8>, &mut Clock, Duration, &Entry), entry: &Entry) -> String {
         let mut out = Vec::new();
@@ -415,7 +440,8 @@ mod tests {
              \"referer\":null,\"user_agent\":\"curl/8\",\"version\":\"1.1\",\"status\":200,\"bytes\":11,\
              \"duration_s\":0.001235}\n"
         );
-        let nothing = Entry { method: b"", target: b"", peer: None, user_agent: None, status: 400, ..entry() };
+        let nothing =
+            Entry { method: Vec::new(), target: Vec::new(), peer: None, user_agent: None, status: 400, ..entry() };
         assert!(written(combined, &nothing).starts_with("unix: - - ["));
         assert!(written(combined, &nothing).contains("] \"-\" 400 11 \"-\" \"-\"\n"));
         assert!(written(json, &nothing).contains("\"method\":null,\"target\":null"));
@@ -424,7 +450,12 @@ mod tests {
     #[test]
     fn nothing_that_a_client_sends_leaves_its_field() {
         let every: Vec<u8> = (0..=255).collect();
-        let hostile = Entry { target: &every, user_agent: Some(&every), referer: Some(b"\"\n\x1b[2J\\"), ..entry() };
+        let hostile = Entry {
+            target: every.clone(),
+            user_agent: Some(every),
+            referer: Some(b"\"\n\x1b[2J\\".to_vec()),
+            ..entry()
+        };
         for format in [combined, json] {
             let line = written(format, &hostile);
             assert_eq!(line.matches('\n').count(), 1);
@@ -467,7 +498,7 @@ mod tests {
         let slot: &'static Slot = Box::leak(Box::default());
         let mut log = AccessLog::open(&config(&path), slot).unwrap().unwrap();
         for _ in 0..1000 {
-            log.record(&entry());
+            log.record(&entry(), 2000);
         }
         log.hand_over();
         std::fs::rename(&path, &moved).unwrap();
@@ -476,7 +507,7 @@ mod tests {
         while !path.exists() {
             std::thread::yield_now();
         }
-        log.record(&entry());
+        log.record(&entry(), 2000);
         drop(log);
         let lines = |path: &Path| std::fs::read_to_string(path).unwrap().lines().count();
         assert_eq!(lines(&path) + lines(&moved), 1001);
@@ -494,9 +525,9 @@ mod tests {
         let reader = OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let slot: &'static Slot = Box::leak(Box::default());
         let mut log = AccessLog::open(&config(&path), slot).unwrap().unwrap();
-        let target = [b'x'; 4000];
+        let target = Entry { target: vec![b'x'; 4000], ..entry() };
         for _ in 0..1000 {
-            log.record(&Entry { target: &target, ..entry() });
+            log.record(&target, 2000);
         }
         log.hand_over();
         assert!(slot.log_lines_dropped.get() > 0, "4 MB do not fit");

@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
+use super::incoming::Incoming;
+use super::outbox::Outbox;
+use super::reply::{Facts, Out, Peer, Streamed};
+use super::timers::{Kind, Timer, Wheel};
+use super::transport::Transport;
 use crate::config::Deadlines;
-use crate::http::head::Head;
-use crate::serve::incoming::Incoming;
-use crate::serve::outbox::Outbox;
-use crate::serve::reply::{Facts, Peer};
-use crate::serve::timers::{Kind, Timer, Wheel};
-use crate::serve::transport::Transport;
+use crate::http::date;
+use crate::observe::log::Entry;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -49,39 +50,14 @@ pub struct Connection<R> {
     /// Bytes received since the deadline was set.
     pub received: u64,
     pub timer: Timer,
-    pub story: Option<Box<Story>>,
+    /// Of the access log, for the request under way.
+    pub entry: Option<Box<Entry>>,
 }
 
 /// A request whose head is complete and whose body is not.
 pub struct Receiving {
     pub head: Vec<u8>,
     pub incoming: Incoming,
-}
-
-/// What the access log wants to know of a request. Empty where no head could be read.
-#[derive(Default)]
-pub struct Story {
-    pub method: Vec<u8>,
-    pub target: Vec<u8>,
-    pub referer: Option<Vec<u8>>,
-    pub user_agent: Option<Vec<u8>>,
-    pub began_ns: Option<u64>,
-}
-
-impl Story {
-    pub fn new(head: &Head, began_ns: u64) -> Self {
-        let field = |name: &str| {
-            let found = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-            found.map(|header| header.value.to_vec())
-        };
-        Self {
-            method: head.method.as_bytes().to_vec(),
-            target: head.raw_target.as_bytes().to_vec(),
-            referer: field("referer"),
-            user_agent: field("user-agent"),
-            began_ns: Some(began_ns),
-        }
-    }
 }
 
 impl<R> Connection<R> {
@@ -102,8 +78,20 @@ impl<R> Connection<R> {
             receiving: None,
             received: 0,
             timer: Timer::default(),
-            story: None,
+            entry: None,
         }
+    }
+
+    /// The way out for a response.
+    pub fn out<'a>(
+        &'a mut self,
+        buffer: &'a mut Vec<u8>,
+        date_line: &'a [u8; date::LENGTH],
+        patience: Option<Duration>,
+        streamed: Option<&'a mut Streamed>,
+    ) -> Out<'a> {
+        let Self { facts, transport, outbox, .. } = self;
+        Out { buffer, facts, date_line, patience, streamed, transport, outbox }
     }
 
     /// What to watch the socket for.

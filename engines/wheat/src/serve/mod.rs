@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A worker: an event loop over connections, which reads requests, has them answered and sends the answers.
 
+pub mod caller;
 pub mod connection;
 pub mod incoming;
 pub mod outbox;
+pub mod output;
 pub mod pool;
 pub mod reply;
 pub mod requests;

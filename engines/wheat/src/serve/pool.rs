@@ -15,7 +15,7 @@ use crate::http::date::DateLine;
 use crate::http::head::{self, HeadLimits};
 use crate::serve::connection::Connection;
 use crate::serve::incoming::Collected;
-use crate::serve::reply::{Application, Body, Out, Outcome, Request, Streamed};
+use crate::serve::reply::{Application, Body, Outcome, Request, Streamed};
 
 pub enum Work<R> {
     Call { head: Vec<u8>, body: OwnedBody },
@@ -198,15 +198,7 @@ fn do_work<A: Application>(
             (Ok(head), body)
         }
     };
-    let mut out = Out {
-        buffer,
-        facts: &mut connection.facts,
-        date_line: date.line(),
-        patience: Some(shared.patience),
-        streamed: streamed.as_mut(),
-        transport: &mut connection.transport,
-        outbox: &mut connection.outbox,
-    };
+    let mut out = connection.out(buffer, date.line(), Some(shared.patience), streamed.as_mut());
     let mut outcome = match call {
         Err(response) => application.resume(response, &mut out),
         Ok(head_bytes) => {

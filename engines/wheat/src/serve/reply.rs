@@ -126,8 +126,8 @@ pub struct Out<'a> {
     /// With it the caller may wait for a slow client: it has a thread of its own.
     pub patience: Option<Duration>,
     pub streamed: Option<&'a mut Streamed>,
-    pub(crate) transport: &'a mut Transport,
-    pub(crate) outbox: &'a mut Outbox,
+    pub transport: &'a mut Transport,
+    pub outbox: &'a mut Outbox,
 }
 
 /// Appended to the buffer rather than sent from where they are, up to so many bytes.

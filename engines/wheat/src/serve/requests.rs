@@ -2,53 +2,23 @@
 //! From bytes received to bytes owed: finds the requests in a connection's input and has each answered, in their order.
 
 use std::hash::{BuildHasher, RandomState};
-use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-#[cfg(feature = "tls")]
-use std::sync::Arc;
 
+use super::caller::Caller;
+use super::connection::{Connection, Receiving, State};
+use super::incoming::{Collected, Delimiter, Incoming, MemoryBudget};
+use super::output::Output;
+use super::pool::{OwnedBody, Work};
+use super::reply::{self, Application, Body, Facts, Flow, Outcome, Request, Streamed};
+use super::socket::After;
 use crate::clock::monotonic_ns;
 use crate::config::{Config, Input};
 use crate::error::Error;
-use crate::files::{self, Files};
-use crate::http::date::DateLine;
+use crate::files::Files;
 use crate::http::head::{self, Framing, Head, HeadLimits, Target};
 use crate::http::{Rejection, reject, response};
 use crate::observe::counters::Slot;
 use crate::observe::log::{AccessLog, Entry};
-use crate::serve::connection::{Connection, Receiving, State, Story};
-use crate::serve::incoming::{Collected, Delimiter, Incoming, MemoryBudget};
-use crate::serve::outbox::Piece;
-use crate::serve::pool::{OwnedBody, Pool, Work};
-use crate::serve::reply::{self, Application, Body, COPIED, Facts, Flow, Out, Outcome, Request, Streamed};
-use crate::serve::socket::After;
-use crate::serve::transport::Transport;
-
-/// Who calls the application.
-pub enum Caller<A: Application> {
-    /// There is none.
-    None,
-    /// The event loop itself.
-    Inline(A),
-    Pool(Pool<A::Response>),
-}
-
-impl<A: Application> Caller<A> {
-    pub fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T {
-        match self {
-            Self::Inline(application) => application.wait(wait),
-            Self::None | Self::Pool(_) => wait(),
-        }
-    }
-
-    /// Whether there is anybody to let run while the event loop waits for nothing.
-    pub fn others_wait(&mut self) -> bool {
-        match self {
-            Self::Inline(application) => application.others_wait(),
-            Self::None | Self::Pool(_) => false,
-        }
-    }
-}
 
 /// What is next for a connection.
 pub enum Next<R> {
@@ -70,10 +40,9 @@ enum Step<R> {
 const BATCH_BYTES: usize = 64 << 10;
 /// Memory of all request bodies together that are not yet whole.
 const BODIES_BYTES: usize = 16 << 20;
-/// Kept of the shared output buffer when it has been larger.
-const BUFFER_BYTES: usize = 128 << 10;
 
-pub struct Core<'c, A: Application> {
+/// Finds the requests, has them answered and says what is next for the connection.
+pub struct Requests<'c, A: Application> {
     pub caller: Caller<A>,
     pub slot: &'static Slot,
     /// Of this turn.
@@ -82,22 +51,17 @@ pub struct Core<'c, A: Application> {
     pub ending: bool,
     config: &'c Config,
     files: Option<Files>,
-    #[cfg(feature = "tls")]
-    tls: Option<Arc<rustls::ServerConfig>>,
     limits: HeadLimits,
     bodies: MemoryBudget,
-    date: DateLine,
-    buffer: Vec<u8>,
+    output: Output,
     log: Option<AccessLog>,
     /// Less up to a tenth, so that workers that began together do not end together.
     most_requests: Option<u64>,
 }
 
-impl<'c, A: Application> Core<'c, A> {
+impl<'c, A: Application> Requests<'c, A> {
     pub fn new(config: &'c Config, caller: Caller<A>, slot: &'static Slot) -> Result<Self, Error> {
         let files = if config.statics.is_empty() { None } else { Some(Files::new(&config.statics)?) };
-        #[cfg(feature = "tls")]
-        let tls = config.tls.as_ref().map(crate::serve::tls::server_config).transpose().map_err(Error::config)?;
         Ok(Self {
             caller,
             slot,
@@ -105,67 +69,17 @@ impl<'c, A: Application> Core<'c, A> {
             ending: false,
             config,
             files,
-            #[cfg(feature = "tls")]
-            tls,
             limits: HeadLimits::of(&config.limits),
             bodies: MemoryBudget::new(BODIES_BYTES),
-            date: DateLine::default(),
-            buffer: Vec::with_capacity(BUFFER_BYTES),
+            output: Output::default(),
             log: AccessLog::open(config, slot)?,
             most_requests: config.max_requests.map(|most| most - RandomState::new().hash_one(0) % (most / 10 + 1)),
         })
     }
 
-    pub fn is_secure(&self) -> bool {
-        self.config.tls.is_some()
-    }
-
     pub fn begin_turn(&mut self, now_ns: u64, unix_seconds: u64) {
         self.now_ns = now_ns;
-        self.date.update(unix_seconds);
-        if let Caller::Inline(_) = self.caller {
-            self.slot.busy_since.set(now_ns);
-        }
-    }
-
-    /// Before waiting for events.
-    pub fn rest(&mut self) {
-        if !matches!(self.caller, Caller::Pool(_)) {
-            self.slot.busy_since.set(0);
-        }
-    }
-
-    /// A thread got a call. With all of them in calls the worker takes on nothing new.
-    pub fn count_call(&mut self) {
-        let calls = self.slot.in_flight.get() + 1;
-        self.slot.in_flight.set(calls);
-        if calls >= self.config.threads as u64 && self.slot.busy_since.get() == 0 {
-            self.slot.busy_since.set(self.now_ns);
-        }
-    }
-
-    /// So many calls came to an end: even if all threads are in calls, they are no longer the same.
-    pub fn count_finished(&mut self, finished: u64) {
-        let calls = self.slot.in_flight.get().saturating_sub(finished);
-        self.slot.in_flight.set(calls);
-        self.slot.busy_since.set(if calls >= self.config.threads as u64 { self.now_ns } else { 0 });
-    }
-
-    /// False: the application wants the worker to end.
-    pub fn end_turn(&mut self) -> bool {
-        match &mut self.caller {
-            Caller::Inline(application) => application.turn(),
-            Caller::None | Caller::Pool(_) => true,
-        }
-    }
-
-    pub fn transport(&self, socket: OwnedFd, secure: bool) -> Option<Transport> {
-        #[cfg(feature = "tls")]
-        if secure {
-            let session = crate::serve::tls::Session::new(socket, self.tls.clone()?).ok()?;
-            return Some(Transport::Tls(Box::new(session)));
-        }
-        if secure { None } else { Some(Transport::Plain(socket)) }
+        self.output.date.update(unix_seconds);
     }
 
     /// Takes what was received after what was left from before.
@@ -193,7 +107,7 @@ impl<'c, A: Application> Core<'c, A> {
 
     /// After a panic: what was being written for this connection is for no other.
     pub fn broken(&mut self) -> Next<A::Response> {
-        self.buffer.clear();
+        self.output.buffer.clear();
         Next::Close
     }
 
@@ -237,15 +151,15 @@ impl<'c, A: Application> Core<'c, A> {
             };
             match step {
                 Step::Stop(next) => return next,
-                Step::Answered if self.buffer.len() < BATCH_BYTES => {}
-                Step::Answered => match self.flush(connection) {
+                Step::Answered if self.output.buffer.len() < BATCH_BYTES => {}
+                Step::Answered => match self.output.flush(connection, After::Nothing) {
                     Ok(Flow::Clear) => {}
                     Ok(Flow::Blocked) => return Next::Wait,
                     Err(_) => return Next::Close,
                 },
             }
         }
-        match self.flush(connection) {
+        match self.output.flush(connection, After::Nothing) {
             Ok(_) => Next::Wait,
             Err(_) => Next::Close,
         }
@@ -266,7 +180,7 @@ impl<'c, A: Application> Core<'c, A> {
         };
         self.slot.requests.add(1);
         if self.log.is_some() {
-            connection.story = Some(Box::new(Story::new(head, monotonic_ns())));
+            connection.entry = Some(Box::new(Entry::of(head, monotonic_ns())));
         }
         if !head.has_body() {
             return Ok(self.answer(connection, head, head_bytes, Body::None, input.is_empty()));
@@ -292,7 +206,7 @@ impl<'c, A: Application> Core<'c, A> {
         }
         let incoming = Incoming::new(head.framing, limit, self.config.limits.spool, self.bodies.clone())?;
         if head.expects_continue && input.is_empty() {
-            self.buffer.extend_from_slice(response::CONTINUE);
+            self.output.buffer.extend_from_slice(response::CONTINUE);
         }
         connection.receiving = Some(Box::new(Receiving { head: head_bytes.to_vec(), incoming }));
         connection.state = State::Receiving;
@@ -331,43 +245,26 @@ impl<'c, A: Application> Core<'c, A> {
         if !connection.facts.keep_alive && !last {
             connection.linger = true;
         }
-        let begun = self.buffer.len();
+        let begun = self.output.buffer.len();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             if let Some(files) = &mut self.files
                 && let Target::Path(path) = head.target
                 && let Some(reply) =
                     files.respond(head.method.as_bytes(), path.as_bytes(), head.headers, self.now_ns / 1_000_000_000)
             {
-                return Answer::Outcome(self.send_file_reply(connection, reply));
+                self.output.file(connection, reply);
+                return Answer::Outcome(Outcome::Done);
             }
             match &mut self.caller {
                 Caller::None => {
-                    let rejection = reject(404, "nothing is served here");
-                    connection.facts.status = rejection.status;
-                    connection.facts.body_bytes = response::write_answer(
-                        rejection,
-                        self.date.line(),
-                        connection.facts.keep_alive,
-                        connection.facts.minor,
-                        connection.facts.head_only,
-                        &mut self.buffer,
-                    );
+                    self.output.answer(connection, reject(404, "nothing is served here"));
                     Answer::Outcome(Outcome::Done)
                 }
                 Caller::Pool(_) => Answer::Pool(body),
                 Caller::Inline(application) => {
                     let request = Request { head, body, peer: connection.peer, listener: connection.listener };
-                    let mut out = Out {
-                        buffer: &mut self.buffer,
-                        facts: &mut connection.facts,
-                        date_line: self.date.line(),
-                        patience: None,
-                        streamed: None,
-                        transport: &mut connection.transport,
-                        outbox: &mut connection.outbox,
-                    };
                     self.slot.in_flight.set(1);
-                    let outcome = application.call(request, &mut out);
+                    let outcome = application.call(request, &mut self.output.for_call(connection));
                     self.slot.in_flight.set(0);
                     Answer::Outcome(outcome)
                 }
@@ -386,8 +283,8 @@ impl<'c, A: Application> Core<'c, A> {
             }
             Err(_panic) => {
                 self.slot.in_flight.set(0);
-                if connection.facts.status == 0 && connection.outbox.is_empty() && self.buffer.len() >= begun {
-                    self.buffer.truncate(begun);
+                if connection.facts.status == 0 && connection.outbox.is_empty() && self.output.buffer.len() >= begun {
+                    self.output.buffer.truncate(begun);
                     return Step::Stop(self.refuse_with(connection, reject(500, "the server failed")));
                 }
                 Step::Stop(Next::Close)
@@ -402,56 +299,12 @@ impl<'c, A: Application> Core<'c, A> {
         body: OwnedBody,
     ) -> Step<A::Response> {
         // What is owed for the requests before this one goes first; a thread that finds it blocked waits.
-        match self.flush(connection) {
+        match self.output.flush(connection, After::Nothing) {
             Err(_) => Step::Stop(Next::Close),
             Ok(_) => {
                 connection.state = State::Reading;
                 Step::Stop(Next::Dispatch(Work::Call { head: head_bytes.to_vec(), body }))
             }
-        }
-    }
-
-    fn send_file_reply(
-        &mut self,
-        connection: &mut Connection<A::Response>,
-        reply: files::Reply,
-    ) -> Outcome<A::Response> {
-        let Facts { keep_alive, minor, .. } = connection.facts;
-        connection.facts.status = reply.status;
-        response::write_status_line(reply.status, &mut self.buffer);
-        self.buffer.extend_from_slice(self.date.line());
-        response::write_connection(keep_alive, minor, &mut self.buffer);
-        self.buffer.extend_from_slice(&reply.head);
-        self.buffer.extend_from_slice(b"\r\n");
-        let pieces = match reply.body {
-            files::Body::Empty => return Outcome::Done,
-            files::Body::One(piece) => vec![piece],
-            files::Body::Several(pieces) => pieces,
-        };
-        for piece in pieces {
-            connection.facts.body_bytes += piece.length();
-            match piece {
-                files::Piece::Bytes(bytes, range) if range.len() <= COPIED && connection.outbox.is_empty() => {
-                    self.buffer.extend_from_slice(&bytes[range]);
-                }
-                files::Piece::Bytes(bytes, range) => {
-                    self.keep_order(connection);
-                    connection.outbox.push(Piece::Shared { bytes, from: range.start, to: range.end });
-                }
-                files::Piece::File(file, range) => {
-                    self.keep_order(connection);
-                    connection.outbox.push(Piece::File { file, offset: range.start, left: range.end - range.start });
-                }
-            }
-        }
-        Outcome::Done
-    }
-
-    /// The buffer goes before what is pushed to the outbox next.
-    fn keep_order(&mut self, connection: &mut Connection<A::Response>) {
-        if !self.buffer.is_empty() {
-            connection.outbox.push(Piece::Owned { bytes: self.buffer.clone(), from: 0 });
-            self.buffer.clear();
         }
     }
 
@@ -465,7 +318,7 @@ impl<'c, A: Application> Core<'c, A> {
                 if connection.outbox.is_empty() {
                     return Step::Answered;
                 }
-                match self.flush(connection) {
+                match self.output.flush(connection, After::Nothing) {
                     Err(_) => Step::Stop(Next::Close),
                     Ok(Flow::Blocked) => Step::Stop(Next::Wait),
                     Ok(Flow::Clear) => Step::Answered,
@@ -479,7 +332,7 @@ impl<'c, A: Application> Core<'c, A> {
             Outcome::Broken => {
                 self.count_response(connection);
                 // What is complete is sent; then the connection ends before the response does.
-                let flushed = self.flush(connection);
+                let flushed = self.output.flush(connection, After::Nothing);
                 connection.facts.keep_alive = false;
                 Step::Stop(match flushed {
                     Ok(Flow::Blocked) => Next::Wait,
@@ -496,8 +349,8 @@ impl<'c, A: Application> Core<'c, A> {
     /// The last answer of a connection: the packet that it ends with says as well that it was the last, which saves a packet
     /// and the client's answer to that.
     fn flush_last(&mut self, connection: &mut Connection<A::Response>) -> Next<A::Response> {
-        let together = connection.transport.is_plain() && !self.buffer.is_empty();
-        match self.flush_before(connection, if together { After::More } else { After::Nothing }) {
+        let together = connection.transport.is_plain() && !self.output.buffer.is_empty();
+        match self.output.flush(connection, if together { After::More } else { After::Nothing }) {
             Err(_) => Next::Close,
             Ok(Flow::Blocked) => Next::Wait,
             Ok(Flow::Clear) => {
@@ -508,21 +361,6 @@ impl<'c, A: Application> Core<'c, A> {
                 self.last_word(connection)
             }
         }
-    }
-
-    fn flush(&mut self, connection: &mut Connection<A::Response>) -> std::io::Result<Flow> {
-        self.flush_before(connection, After::Nothing)
-    }
-
-    fn flush_before(&mut self, connection: &mut Connection<A::Response>, after: After) -> std::io::Result<Flow> {
-        let flow = reply::flush(&mut self.buffer, after, &mut connection.outbox, &mut connection.transport);
-        if self.buffer.capacity() > BUFFER_BYTES {
-            self.buffer.shrink_to(BUFFER_BYTES);
-        }
-        if let Ok(Flow::Blocked) = flow {
-            connection.state = if connection.receiving.is_some() { State::Receiving } else { State::Sending };
-        }
-        flow
     }
 
     /// There is room to send again.
@@ -537,18 +375,7 @@ impl<'c, A: Application> Core<'c, A> {
             let outcome = match &mut self.caller {
                 Caller::None => return Next::Close,
                 Caller::Pool(_) => return Next::Dispatch(Work::Resume(response)),
-                Caller::Inline(application) => {
-                    let mut out = Out {
-                        buffer: &mut self.buffer,
-                        facts: &mut connection.facts,
-                        date_line: self.date.line(),
-                        patience: None,
-                        streamed: None,
-                        transport: &mut connection.transport,
-                        outbox: &mut connection.outbox,
-                    };
-                    application.resume(response, &mut out)
-                }
+                Caller::Inline(application) => application.resume(response, &mut self.output.for_call(connection)),
             };
             return self.finished(connection, outcome);
         }
@@ -582,7 +409,7 @@ impl<'c, A: Application> Core<'c, A> {
         connection.facts.keep_alive = false;
         connection.facts.status = rejection.status;
         connection.linger = true;
-        response::write_rejection(rejection, self.date.line(), &mut self.buffer);
+        self.output.reject(rejection);
         self.count_response(connection);
         self.flush_last(connection)
     }
@@ -601,11 +428,7 @@ impl<'c, A: Application> Core<'c, A> {
     pub fn drop_response(&mut self, connection: &mut Connection<A::Response>) {
         if let Some(response) = connection.response.take() {
             connection.outbox = Default::default(); // it points into the response
-            match &mut self.caller {
-                Caller::Inline(application) => application.abandon(response),
-                Caller::Pool(pool) => pool.abandon(response),
-                Caller::None => {}
-            }
+            self.caller.abandon(response);
         }
     }
 
@@ -616,18 +439,12 @@ impl<'c, A: Application> Core<'c, A> {
             self.slot.application_errors.add(1);
         }
         if let Some(log) = &mut self.log {
-            let story = connection.story.take().unwrap_or_default();
-            log.record(&Entry {
-                peer: connection.peer.address,
-                method: &story.method,
-                target: &story.target,
-                version: connection.facts.minor,
-                status: connection.facts.status,
-                bytes: connection.facts.body_bytes,
-                duration_ns: story.began_ns.map_or(0, |began_ns| monotonic_ns() - began_ns),
-                referer: story.referer.as_deref(),
-                user_agent: story.user_agent.as_deref(),
-            });
+            let mut entry = connection.entry.take().unwrap_or_default();
+            entry.peer = connection.peer.address;
+            entry.version = connection.facts.minor;
+            entry.status = connection.facts.status;
+            entry.bytes = connection.facts.body_bytes;
+            log.record(&entry, monotonic_ns());
         }
     }
 

@@ -3,15 +3,56 @@
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+#[cfg(feature = "tls")]
+use std::sync::Arc;
 
 use super::socket::{self, After};
 #[cfg(feature = "tls")]
-use crate::serve::tls::Session;
+use super::tls::{self, Session};
+use crate::config::Config;
+use crate::error::Error;
 
 pub enum Transport {
     Plain(OwnedFd),
     #[cfg(feature = "tls")]
     Tls(Box<Session>),
+}
+
+/// Makes transports of accepted sockets.
+pub struct Opener {
+    #[cfg(feature = "tls")]
+    tls: Option<Arc<rustls::ServerConfig>>,
+}
+
+impl Opener {
+    #[cfg(feature = "tls")]
+    pub fn new(config: &Config) -> Result<Self, Error> {
+        Ok(Self { tls: config.tls.as_ref().map(tls::server_config).transpose().map_err(Error::config)? })
+    }
+
+    #[cfg(not(feature = "tls"))]
+    pub fn new(config: &Config) -> Result<Self, Error> {
+        match config.tls {
+            Some(_) => Err(Error::config("--tls-certificate: this wheat was built without TLS")),
+            None => Ok(Self {}),
+        }
+    }
+
+    pub fn is_secure(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
+    }
+
+    /// None: a TLS session could not be made.
+    pub fn open(&self, socket: OwnedFd) -> Option<Transport> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return Some(Transport::Tls(Box::new(Session::new(socket, tls.clone()).ok()?)));
+        }
+        Some(Transport::Plain(socket))
+    }
 }
 
 impl Transport {

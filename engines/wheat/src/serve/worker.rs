@@ -14,14 +14,16 @@ use std::time::Duration;
 
 use slab::Slab;
 
+use super::caller::{Busy, Caller, NoApplication};
+use super::connection::{Connection, State};
+use super::pool::{Finished, Work};
+use super::reply::{Application, Peer, is_passing};
+use super::requests::{Next, Requests};
+use super::timers::{Kind, Tick, Wheel};
+use super::transport::Opener;
 use crate::clock::{self, monotonic_ns};
 use crate::config::Config;
 use crate::error::Error;
-use crate::serve::connection::{Connection, State};
-use crate::serve::pool::{Finished, Work};
-use crate::serve::reply::{Application, Outcome, Peer, is_passing};
-use crate::serve::requests::{Caller, Core, Next};
-use crate::serve::timers::{Kind, Tick, Wheel};
 use crate::supervise::handover::{Context, Control, Order, Report};
 use crate::supervise::resident;
 
@@ -53,17 +55,14 @@ enum Entry<R> {
     Away,
 }
 
-struct Listener {
-    socket: OwnedFd,
-    secure: bool,
-}
-
 struct Worker<'c, A: Application> {
-    core: Core<'c, A>,
+    requests: Requests<'c, A>,
     config: &'c Config,
     epoll: OwnedFd,
     connections: Slab<Entry<A::Response>>,
-    listeners: Vec<Listener>,
+    listeners: Vec<OwnedFd>,
+    opener: Opener,
+    busy: Busy,
     control: Option<Control>,
     wheel: Wheel,
     /// How long a connection may be idle: shorter once the server ends.
@@ -97,31 +96,6 @@ pub fn run_with<A: Application>(config: &Config, context: Context, caller: Calle
     }
 }
 
-/// For workers that serve files alone.
-pub enum NoApplication {}
-
-impl Application for NoApplication {
-    type Response = std::convert::Infallible;
-    fn wait<T>(&mut self, _: impl FnOnce() -> T) -> T {
-        match *self {}
-    }
-    fn call(&mut self, _: crate::serve::reply::Request, _: &mut crate::serve::reply::Out) -> Outcome<Self::Response> {
-        match *self {}
-    }
-    fn resume(&mut self, response: Self::Response, _: &mut crate::serve::reply::Out) -> Outcome<Self::Response> {
-        match response {}
-    }
-    fn abandon(&mut self, response: Self::Response) {
-        match response {}
-    }
-    fn others_wait(&mut self) -> bool {
-        match *self {}
-    }
-    fn turn(&mut self) -> bool {
-        match *self {}
-    }
-}
-
 impl<'c, A: Application> Worker<'c, A> {
     fn new(config: &'c Config, context: Context, caller: Caller<A>) -> Result<Self, Error> {
         let Context { index: _, listeners, control, slot } = context;
@@ -133,14 +107,15 @@ impl<'c, A: Application> Worker<'c, A> {
         }
         // SAFETY: as said.
         let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
-        let core = Core::new(config, caller, slot)?;
-        let secure = core.is_secure();
+        let busy = caller.busy(config.threads, slot);
         let worker = Self {
-            core,
+            requests: Requests::new(config, caller, slot)?,
             config,
             epoll,
             connections: Slab::new(),
-            listeners: listeners.into_iter().map(|socket| Listener { socket, secure }).collect(),
+            listeners,
+            opener: Opener::new(config)?,
+            busy,
             control,
             wheel: Wheel::new(clock::coarse_ns()),
             pause: config.deadlines.idle,
@@ -156,11 +131,11 @@ impl<'c, A: Application> Worker<'c, A> {
         if let Some(control) = &worker.control {
             worker.watch(libc::EPOLL_CTL_ADD, control.as_raw_fd(), readable, CONTROL);
         }
-        if let Caller::Pool(pool) = &worker.core.caller {
+        if let Caller::Pool(pool) = &worker.requests.caller {
             worker.watch(libc::EPOLL_CTL_ADD, pool.wake_fd(), readable, POOL);
         }
         for listener in &worker.listeners {
-            defer_accept(&listener.socket);
+            defer_accept(listener);
         }
         worker.watch_listeners();
         Ok(worker)
@@ -176,13 +151,13 @@ impl<'c, A: Application> Worker<'c, A> {
         for (index, listener) in self.listeners.iter().enumerate() {
             // A connection wakes one of the workers that share the listener.
             let interest = (libc::EPOLLIN | libc::EPOLLEXCLUSIVE) as u32;
-            self.watch(libc::EPOLL_CTL_ADD, listener.socket.as_raw_fd(), interest, LISTENER | index as u64);
+            self.watch(libc::EPOLL_CTL_ADD, listener.as_raw_fd(), interest, LISTENER | index as u64);
         }
     }
 
     fn forget_listeners(&self) {
         for listener in &self.listeners {
-            self.watch(libc::EPOLL_CTL_DEL, listener.socket.as_raw_fd(), 0, 0);
+            self.watch(libc::EPOLL_CTL_DEL, listener.as_raw_fd(), 0, 0);
         }
     }
 
@@ -192,10 +167,11 @@ impl<'c, A: Application> Worker<'c, A> {
         resident::give_back_code();
         self.report(Report::Ready);
         loop {
-            self.core.rest();
+            self.busy.end_turn();
             let count = self.wait(&mut events);
             let now_ns = clock::coarse_ns();
-            self.core.begin_turn(now_ns, clock::coarse_unix_seconds());
+            self.busy.begin_turn(now_ns);
+            self.requests.begin_turn(now_ns, clock::coarse_unix_seconds());
             for event in &events[..count] {
                 let token = event.u64;
                 match token {
@@ -212,7 +188,7 @@ impl<'c, A: Application> Worker<'c, A> {
                 self.examine(token, tick);
             }
             self.resume_accepting();
-            if !self.core.end_turn() && self.ending.is_none() {
+            if !self.requests.caller.turn() && self.ending.is_none() {
                 self.failed = true;
                 self.end(self.pause.min(LAST_CHANCE));
             }
@@ -228,7 +204,7 @@ impl<'c, A: Application> Worker<'c, A> {
 
     /// Events taken, after waiting for one or for the next deadline.
     fn wait(&mut self, events: &mut [libc::epoll_event]) -> usize {
-        let now_ns = self.core.now_ns;
+        let now_ns = self.requests.now_ns;
         let mut wait_ns = self.wheel.wait_ns(now_ns);
         let mut until = |at_ns: u64| {
             let left = at_ns.saturating_sub(now_ns);
@@ -241,20 +217,20 @@ impl<'c, A: Application> Worker<'c, A> {
             until(since_ns + self.config.deadlines.graceful.as_nanos() as u64);
         }
         let milliseconds = wait_ns.map_or(-1, |ns| i32::try_from(ns / 1_000_000 + 1).unwrap_or(i32::MAX));
-        self.core.hand_over_log();
+        self.requests.hand_over_log();
         let epoll = self.epoll.as_raw_fd();
         let mut take = |milliseconds| {
             // SAFETY: `events` has room for as many events as is said.
             let count = unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), events.len() as i32, milliseconds) };
             usize::try_from(count).unwrap_or(0) // interrupted: nothing happened
         };
-        if self.core.caller.others_wait() {
+        if self.requests.caller.others_wait() {
             let count = take(0);
             if count > 0 {
                 return count;
             }
         }
-        self.core.caller.wait(|| take(milliseconds))
+        self.requests.caller.wait(|| take(milliseconds))
     }
 
     // Listeners
@@ -262,13 +238,12 @@ impl<'c, A: Application> Worker<'c, A> {
     fn accept(&mut self, index: usize, most: usize) {
         for _ in 0..most {
             let Some(listener) = self.listeners.get(index) else { return };
-            let secure = listener.secure;
-            match accept(&listener.socket) {
-                Ok((socket, peer)) => self.welcome(socket, peer, index, secure),
+            match accept(listener) {
+                Ok((socket, peer)) => self.welcome(socket, peer, index),
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => {
                         self.forget_listeners();
-                        self.accept_again_ns = Some(self.core.now_ns + ACCEPT_PAUSE.as_nanos() as u64);
+                        self.accept_again_ns = Some(self.requests.now_ns + ACCEPT_PAUSE.as_nanos() as u64);
                         return;
                     }
                     // The client went away before it was accepted.
@@ -289,30 +264,30 @@ impl<'c, A: Application> Worker<'c, A> {
     }
 
     fn resume_accepting(&mut self) {
-        if self.accept_again_ns.is_some_and(|at_ns| at_ns <= self.core.now_ns) {
+        if self.accept_again_ns.is_some_and(|at_ns| at_ns <= self.requests.now_ns) {
             self.accept_again_ns = None;
             self.watch_listeners();
         }
     }
 
-    fn welcome(&mut self, socket: OwnedFd, peer: Peer, listener: usize, secure: bool) {
-        let slot = self.core.slot;
+    fn welcome(&mut self, socket: OwnedFd, peer: Peer, listener: usize) {
+        let slot = self.requests.slot;
         slot.connections_accepted.add(1);
         let open = self.connections.len();
         let refused = open >= self.config.limits.connections;
         if refused {
             slot.connections_refused.add(1);
-            if secure || open >= self.config.limits.connections + REFUSED_ROOM {
+            if self.opener.is_secure() || open >= self.config.limits.connections + REFUSED_ROOM {
                 return;
             }
         }
-        let Some(transport) = self.core.transport(socket, secure) else { return };
+        let Some(transport) = self.opener.open(socket) else { return };
         let connection = Box::new(Connection::new(transport, peer, listener));
         let token = self.connections.insert(Entry::Here(connection));
         slot.connections_open.set(self.connections.len() as u64);
         if refused {
             let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return };
-            let next = self.core.refuse(connection);
+            let next = self.requests.refuse(connection);
             self.then(token, next);
         } else {
             // The listener waited for the first bytes (`defer_accept`): they are there.
@@ -353,7 +328,7 @@ impl<'c, A: Application> Worker<'c, A> {
     fn advance(&mut self, token: usize, ended: bool) {
         let next = catch_unwind(AssertUnwindSafe(|| self.progress(token, ended)));
         // A panic has been reported by the panic hook; this connection alone suffers from it.
-        let next = next.unwrap_or_else(|_| self.core.broken());
+        let next = next.unwrap_or_else(|_| self.requests.broken());
         self.then(token, next);
     }
 
@@ -361,7 +336,7 @@ impl<'c, A: Application> Worker<'c, A> {
     fn progress(&mut self, token: usize, ended: bool) -> Next<A::Response> {
         let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return Next::Wait };
         if connection.state == State::Sending {
-            return self.core.go_on_sending(connection);
+            return self.requests.go_on_sending(connection);
         }
         if !connection.outbox.is_empty() || connection.transport.holds_output() {
             match connection.outbox.send(&mut connection.transport) {
@@ -378,12 +353,12 @@ impl<'c, A: Application> Worker<'c, A> {
                 Err(error) if is_passing(&error) => return Next::Wait,
                 Err(_) => return Next::Close,
             };
-            self.core.slot.bytes_in.add(received as u64);
+            self.requests.slot.bytes_in.add(received as u64);
             if connection.state == State::Lingering {
                 continue;
             }
             connection.received += received as u64;
-            match self.core.feed(connection, &self.input[..received]) {
+            match self.requests.feed(connection, &self.input[..received]) {
                 Next::Wait if connection.state == State::Sending => return Next::Wait,
                 // The kernel has no more, and will tell of what comes.
                 Next::Wait if received < self.input.len() && !ended && connection.transport.is_plain() => {
@@ -400,7 +375,7 @@ impl<'c, A: Application> Worker<'c, A> {
     /// Whatever an event leads to.
     fn then(&mut self, token: usize, next: Next<A::Response>) {
         let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return };
-        self.core.count_sent(connection);
+        self.requests.count_sent(connection);
         match next {
             Next::Wait => {}
             Next::Linger => {
@@ -410,7 +385,7 @@ impl<'c, A: Application> Worker<'c, A> {
             Next::Close => return self.close(token),
             Next::Dispatch(work) => return self.dispatch(token, work),
         }
-        connection.set_deadline(token, &mut self.wheel, self.core.now_ns, &self.config.deadlines, self.pause);
+        connection.set_deadline(token, &mut self.wheel, self.requests.now_ns, &self.config.deadlines, self.pause);
         let wanted = connection.wanted_interest();
         if wanted != connection.interest {
             let operation = if connection.is_watched { libc::EPOLL_CTL_MOD } else { libc::EPOLL_CTL_ADD };
@@ -423,9 +398,9 @@ impl<'c, A: Application> Worker<'c, A> {
 
     fn close(&mut self, token: usize) {
         if let Some(Entry::Here(mut connection)) = self.connections.try_remove(token) {
-            self.core.drop_response(&mut connection);
+            self.requests.drop_response(&mut connection);
         }
-        self.core.slot.connections_open.set(self.connections.len() as u64);
+        self.requests.slot.connections_open.set(self.connections.len() as u64);
     }
 
     fn examine(&mut self, token: usize, tick: Tick) {
@@ -434,10 +409,10 @@ impl<'c, A: Application> Worker<'c, A> {
             return;
         }
         let kind = connection.timer.kind;
-        self.core.slot.timeouts[kind as usize].add(1);
+        self.requests.slot.timeouts[kind as usize].add(1);
         let next = match kind {
-            Kind::Head if !connection.partial.is_empty() => self.core.time_out(connection),
-            Kind::Body => self.core.time_out(connection),
+            Kind::Head if !connection.partial.is_empty() => self.requests.time_out(connection),
+            Kind::Body => self.requests.time_out(connection),
             Kind::Send => {
                 connection.transport.reset_on_close();
                 Next::Close
@@ -450,7 +425,7 @@ impl<'c, A: Application> Worker<'c, A> {
     // Threads
 
     fn dispatch(&mut self, token: usize, work: Work<A::Response>) {
-        let Caller::Pool(pool) = &mut self.core.caller else { return };
+        let Caller::Pool(pool) = &mut self.requests.caller else { return };
         let Some(entry) = self.connections.get_mut(token) else { return };
         if !matches!(entry, Entry::Here(_)) {
             return;
@@ -458,26 +433,26 @@ impl<'c, A: Application> Worker<'c, A> {
         let Entry::Here(mut connection) = std::mem::replace(entry, Entry::Away) else { return };
         connection.timer.stop();
         pool.push(token, connection, work);
-        self.core.count_call();
+        self.busy.begin_call(self.requests.now_ns);
     }
 
     fn take_finished(&mut self) {
-        let Caller::Pool(pool) = &mut self.core.caller else { return };
+        let Caller::Pool(pool) = &mut self.requests.caller else { return };
         let finished = pool.take_finished();
-        self.core.count_finished(finished.len() as u64);
+        self.busy.end_calls(finished.len() as u64, self.requests.now_ns);
         for Finished { token, connection, outcome } in finished {
             let Some(entry) = self.connections.get_mut(token) else { continue };
             *entry = Entry::Here(connection);
             let Entry::Here(connection) = entry else { continue };
             connection.interest = 0; // what came meanwhile is reported once it is watched anew
             let next = match outcome {
-                Some(outcome) => catch_unwind(AssertUnwindSafe(|| self.core.finished(connection, outcome))),
+                Some(outcome) => catch_unwind(AssertUnwindSafe(|| self.requests.finished(connection, outcome))),
                 None => Ok(Next::Close), // the thread panicked, or the response of a lost connection is dropped
             };
-            let next = match next.unwrap_or_else(|_| self.core.broken()) {
+            let next = match next.unwrap_or_else(|_| self.requests.broken()) {
                 Next::Wait if connection.state == State::Reading && connection.transport.holds_input() => {
                     let next = catch_unwind(AssertUnwindSafe(|| self.progress(token, false)));
-                    next.unwrap_or_else(|_| self.core.broken())
+                    next.unwrap_or_else(|_| self.requests.broken())
                 }
                 next => next,
             };
@@ -490,7 +465,7 @@ impl<'c, A: Application> Worker<'c, A> {
     fn take_orders(&mut self) {
         while let Some(order) = self.control.as_ref().and_then(Control::order) {
             match order {
-                Order::ReopenLogs => self.core.reopen_log(),
+                Order::ReopenLogs => self.requests.reopen_log(),
                 Order::Retire => self.end(self.pause),
                 Order::Finish => {
                     self.end(self.pause.min(LAST_CHANCE));
@@ -510,23 +485,23 @@ impl<'c, A: Application> Worker<'c, A> {
     /// No new connections; those that are there get one more answer each, and `pause` to ask for it.
     fn end(&mut self, pause: Duration) {
         if self.ending.is_none() {
-            self.ending = Some(self.core.now_ns);
+            self.ending = Some(self.requests.now_ns);
             self.take_what_waits();
             self.listeners.clear(); // closes them
             self.accept_again_ns = None;
-            self.core.ending = true;
+            self.requests.ending = true;
         }
         self.pause = pause;
         let tokens: Vec<usize> = self.connections.iter().map(|(token, _)| token).collect();
         for token in tokens {
             if let Some(Entry::Here(connection)) = self.connections.get_mut(token) {
-                connection.set_deadline(token, &mut self.wheel, self.core.now_ns, &self.config.deadlines, pause);
+                connection.set_deadline(token, &mut self.wheel, self.requests.now_ns, &self.config.deadlines, pause);
             }
         }
     }
 
     fn ask_for_replacement(&mut self) {
-        if !self.asked_for_replacement && self.core.is_worn_out() {
+        if !self.asked_for_replacement && self.requests.is_worn_out() {
             self.asked_for_replacement = true;
             self.report(Report::ReplaceMe);
         }

@@ -16,8 +16,9 @@ use super::{Program, Wsgi};
 use crate::config::{Command, Config};
 use crate::error::Error;
 use crate::http::head::HeadLimits;
+use crate::serve::caller::Caller;
 use crate::serve::pool::Pool;
-use crate::serve::requests::Caller;
+use crate::serve::transport::Opener;
 use crate::serve::worker;
 use crate::supervise::handover;
 
@@ -62,8 +63,7 @@ fn run() -> std::result::Result<i32, Failure> {
     match Config::parse(arguments()?.into_iter().skip(1))? {
         Command::Serve(config) => work(&config),
         Command::Check(config) => {
-            #[cfg(feature = "tls")]
-            config.tls.as_ref().map(crate::serve::tls::server_config).transpose().map_err(Error::config)?;
+            Opener::new(&config)?;
             handover::change_directory(&config)?;
             import(&config)?;
             Ok(0)

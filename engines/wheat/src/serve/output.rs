@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The buffer in which the event loop writes responses, shared by all connections: what a client does not take at once goes to
+//! its outbox.
+
+use std::io;
+
+use super::connection::{Connection, State};
+use super::outbox::Piece;
+use super::reply::{self, COPIED, Flow, Out};
+use super::socket::After;
+use crate::files;
+use crate::http::date::DateLine;
+use crate::http::{Rejection, response};
+
+/// Kept of the buffer when it has been larger.
+const KEPT_BYTES: usize = 128 << 10;
+
+pub struct Output {
+    pub buffer: Vec<u8>,
+    pub date: DateLine,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self { buffer: Vec::with_capacity(KEPT_BYTES), date: DateLine::default() }
+    }
+}
+
+impl Output {
+    /// What the application writes its response to.
+    pub fn for_call<'a, R>(&'a mut self, connection: &'a mut Connection<R>) -> Out<'a> {
+        connection.out(&mut self.buffer, self.date.line(), None, None)
+    }
+
+    /// A response of the server's own after which the connection may go on.
+    pub fn answer<R>(&mut self, connection: &mut Connection<R>, rejection: Rejection) {
+        let facts = &mut connection.facts;
+        facts.status = rejection.status;
+        let (keep_alive, minor, head_only) = (facts.keep_alive, facts.minor, facts.head_only);
+        facts.body_bytes =
+            response::write_answer(rejection, self.date.line(), keep_alive, minor, head_only, &mut self.buffer);
+    }
+
+    /// A response of the server's own that ends the connection.
+    pub fn reject(&mut self, rejection: Rejection) {
+        response::write_rejection(rejection, self.date.line(), &mut self.buffer);
+    }
+
+    pub fn file<R>(&mut self, connection: &mut Connection<R>, reply: files::Reply) {
+        connection.facts.status = reply.status;
+        response::write_status_line(reply.status, &mut self.buffer);
+        self.buffer.extend_from_slice(self.date.line());
+        response::write_connection(connection.facts.keep_alive, connection.facts.minor, &mut self.buffer);
+        self.buffer.extend_from_slice(&reply.head);
+        self.buffer.extend_from_slice(b"\r\n");
+        match reply.body {
+            files::Body::Empty => {}
+            files::Body::One(piece) => self.file_piece(connection, piece),
+            files::Body::Several(pieces) => pieces.into_iter().for_each(|piece| self.file_piece(connection, piece)),
+        }
+    }
+
+    fn file_piece<R>(&mut self, connection: &mut Connection<R>, piece: files::Piece) {
+        connection.facts.body_bytes += piece.length();
+        let piece = match piece {
+            files::Piece::Bytes(bytes, range) if range.len() <= COPIED && connection.outbox.is_empty() => {
+                return self.buffer.extend_from_slice(&bytes[range]);
+            }
+            files::Piece::Bytes(bytes, range) => Piece::Shared { bytes, from: range.start, to: range.end },
+            files::Piece::File(file, range) => Piece::File { file, offset: range.start, left: range.end - range.start },
+        };
+        // The buffer goes before what is pushed to the outbox next.
+        if !self.buffer.is_empty() {
+            connection.outbox.push(Piece::Owned { bytes: self.buffer.clone(), from: 0 });
+            self.buffer.clear();
+        }
+        connection.outbox.push(piece);
+    }
+
+    /// Sends the buffer. An error: the connection is lost.
+    pub fn flush<R>(&mut self, connection: &mut Connection<R>, after: After) -> io::Result<Flow> {
+        let flow = reply::flush(&mut self.buffer, after, &mut connection.outbox, &mut connection.transport);
+        if self.buffer.capacity() > KEPT_BYTES {
+            self.buffer.shrink_to(KEPT_BYTES);
+        }
+        if let Ok(Flow::Blocked) = flow {
+            connection.state = if connection.receiving.is_some() { State::Receiving } else { State::Sending };
+        }
+        flow
+    }
+}
