@@ -1,159 +1,223 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the command line asks for, once `options` has read it.
+//! The command line: every option is declared once, with its default and its help. `options` reads the values.
 
+use std::error::Error as _;
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bind {
-    Tcp(SocketAddr),
-    /// Looked up when it is bound: one socket for each of its addresses.
-    Name(String, u16),
-    Unix(PathBuf),
+use clap::error::{ContextKind, ErrorKind};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::error::Error;
+use crate::options::{
+    Affinity, Bind, StaticRoute, affinity, application, bind, count, duration, file_name, mode, name,
+};
+use crate::options::{or_off, os, path, size, static_route, workers};
+
+const LISTEN: &str = "Where it listens";
+const PROCESSES: &str = "Processes";
+const APPLICATION: &str = "Application";
+const FILES: &str = "Static files";
+const LOGS: &str = "Logs and counters";
+
+pub const DEFAULT_BIND: &str = "127.0.0.1:8000";
+/// Room for header fields on the stack: `--limit-headers` cannot go beyond it.
+pub const MOST_HEADERS: usize = 256;
+
+#[derive(Clone, Debug, Args)]
+pub struct Config {
+    /// The application; with () at its end, what CALLABLE returns is the application
+    #[arg(value_name = "MODULE:CALLABLE", value_parser = application)]
+    pub application: Option<String>,
+    /// HOST:PORT, [IPV6]:PORT or unix:PATH; may be given several times. Port 0: a free one [default: 127.0.0.1:8000]
+    // Empty: the sockets of a service manager or, without any, `DEFAULT_BIND`.
+    #[arg(long = "bind", short, value_name = "ADDRESS", help_heading = LISTEN, value_parser = os(bind))]
+    pub binds: Vec<Bind>,
+    /// Connections that wait to be accepted, for each address
+    #[arg(long, value_name = "N", default_value = "2048", help_heading = LISTEN, value_parser = count(1..=65535))]
+    pub backlog: usize,
+    /// Let another server that says so too share the port (SO_REUSEPORT)
+    #[arg(long, help_heading = LISTEN)]
+    pub reuse_port: bool,
+    /// Permissions of UNIX sockets, such as 660 [default: by the umask]
+    #[arg(long, value_name = "OCTAL", help_heading = LISTEN, value_parser = mode)]
+    pub socket_mode: Option<u32>,
+    #[command(flatten)]
+    pub tls: Option<Tls>,
+    /// Worker processes; auto: one for each CPU
+    #[arg(long, short, value_name = "N", default_value = "1", help_heading = PROCESSES, value_parser = workers)]
+    pub workers: usize,
+    /// Threads of a worker that call the application; 1: its event loop calls it
+    #[arg(long, short, value_name = "N", default_value = "1", help_heading = PROCESSES, value_parser = count(1..=512))]
+    pub threads: usize,
+    /// buffered: the application is called when the whole body is there; streamed: it is called after the head, and reads
+    /// the body as it comes (needs --threads 2 or more)
+    #[arg(long, value_name = "HOW", default_value = "buffered", help_heading = PROCESSES, hide_possible_values = true)]
+    pub input: Input,
+    /// auto: each worker on a CPU of its own; or a list such as 0,2-3
+    #[arg(long, value_name = "CPUS", default_value = "none", help_heading = PROCESSES, value_parser = affinity)]
+    pub affinity: Affinity,
+    /// Replace a worker after N requests, less a random tenth
+    #[arg(
+        long, value_name = "N", default_value = "off", help_heading = PROCESSES,
+        value_parser = or_off(count(1..=usize::MAX)),
+    )]
+    pub max_requests: std::option::Option<usize>,
+    /// Replace a worker that could not take a new request for this long; off: never
+    #[arg(long, value_name = "TIME", default_value = "60s", help_heading = PROCESSES, value_parser = or_off(duration))]
+    pub hang_after: std::option::Option<Duration>,
+    /// Write the master's process id there; removed at the end
+    #[arg(long, value_name = "FILE", help_heading = PROCESSES, value_parser = os(path))]
+    pub pid_file: Option<PathBuf>,
+    /// What `wheat stat` calls this server [default: the application]
+    #[arg(long, value_name = "NAME", help_heading = PROCESSES, value_parser = name)]
+    pub name: Option<String>,
+    /// Go there before importing the application
+    #[arg(long, value_name = "DIR", help_heading = APPLICATION, value_parser = os(path))]
+    pub chdir: Option<PathBuf>,
+    /// The interpreter [default: python3 beside this program, else the first on PATH]
+    #[arg(long, value_name = "FILE", help_heading = APPLICATION, value_parser = os(path))]
+    pub python: Option<PathBuf>,
+    /// Serve the files of DIR under /PREFIX; may be given several times
+    #[arg(long = "static", value_name = "/PREFIX=DIR", help_heading = FILES, value_parser = os(static_route))]
+    pub statics: Vec<StaticRoute>,
+    /// The file that answers for a directory, such as index.html [default: none, a directory is not found]
+    #[arg(long, value_name = "NAME", requires = "statics", help_heading = FILES, value_parser = file_name)]
+    pub index: Option<String>,
+    #[command(flatten)]
+    pub limits: Limits,
+    #[command(flatten)]
+    pub deadlines: Deadlines,
+    /// off, or a line for each request: combined or json
+    #[arg(long, value_name = "FORMAT", default_value = "off", help_heading = LOGS, hide_possible_values = true)]
+    pub access_log: AccessLog,
+    /// Append the access log to it; SIGUSR1 opens the file again [default: standard output]
+    #[arg(long, value_name = "FILE", help_heading = LOGS, value_parser = os(path))]
+    pub access_log_file: Option<PathBuf>,
+    /// Serve the counters as OpenMetrics under /metrics of this address
+    #[arg(long, value_name = "ADDRESS", help_heading = LOGS, value_parser = os(bind))]
+    pub metrics: Option<Bind>,
 }
 
-/// Bytes, but for `headers` and `connections`, which are counts.
-#[derive(Clone, Debug)]
+// Both are there: clap refuses one without the other.
+#[derive(Clone, Debug, Args)]
+pub struct Tls {
+    /// Serve HTTPS: certificate chain, PEM
+    #[arg(
+        long = "tls-certificate", value_name = "FILE", required = false, requires = "key", help_heading = LISTEN,
+        value_parser = os(path),
+    )]
+    pub certificate: PathBuf,
+    /// Its private key, PEM
+    #[arg(
+        long = "tls-key", value_name = "FILE", required = false, requires = "certificate", help_heading = LISTEN,
+        value_parser = os(path),
+    )]
+    pub key: PathBuf,
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Limits (sizes in bytes, or with KiB, MiB, GiB)")]
 pub struct Limits {
-    /// Longest request line: 414 beyond it.
+    /// Longest request line (414)
+    #[arg(long = "limit-line", value_name = "SIZE", default_value = "8KiB", value_parser = size(64..=1 << 20))]
     pub line: usize,
-    /// Longest head, request line included: 431 beyond it.
+    /// Longest request head, request line included (431)
+    #[arg(long = "limit-head", value_name = "SIZE", default_value = "32KiB", value_parser = size(256..=16 << 20))]
     pub head: usize,
-    /// Most header fields: 431 beyond it. At most `http::head::MOST_HEADERS`.
+    /// Most header fields (431)
+    #[arg(long = "limit-headers", value_name = "N", default_value = "100", value_parser = count(1..=MOST_HEADERS))]
     pub headers: usize,
-    /// Longest request body, decoded: 413 beyond it.
-    pub body: u64,
-    /// A request body beyond this length is kept in a file without a name.
+    /// Longest request body, decoded (413)
+    #[arg(long = "limit-body", value_name = "SIZE", default_value = "64MiB", value_parser = size(0..=usize::MAX))]
+    pub body: usize,
+    /// Keep longer request bodies in a temporary file
+    #[arg(long, value_name = "SIZE", default_value = "256KiB", value_parser = size(0..=1 << 30))]
     pub spool: usize,
-    /// Most connections of a worker: 503 beyond it.
+    /// Most connections of a worker (503)
+    #[arg(long = "limit-connections", value_name = "N", default_value = "16384", value_parser = count(1..=1 << 20))]
     pub connections: usize,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Deadlines (such as 500ms, 30s, 2m; a bare number is seconds)")]
 pub struct Deadlines {
-    /// From the first byte of a head (or the accept) to its last.
+    /// For a whole request head (408)
+    #[arg(id = "deadline-head", long = "deadline-head", value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub head: Duration,
-    /// Between one piece of a request body and the next.
+    /// For the next piece of a request body (408)
+    #[arg(id = "deadline-body", long = "deadline-body", value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub body: Duration,
-    /// Of a connection between two requests.
+    /// Of a connection between two requests
+    #[arg(long = "deadline-idle", value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub idle: Duration,
-    /// For a client to take a piece of the response.
+    /// For a client to take the next piece of a response
+    #[arg(long = "deadline-send", value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub send: Duration,
-    /// For requests in flight once the worker has been asked to end.
+    /// For requests in flight when a worker is to end
+    #[arg(long = "deadline-graceful", value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub graceful: Duration,
 }
 
-#[derive(Clone, Debug)]
-pub struct StaticRoute {
-    /// Begins with a slash.
-    pub prefix: String,
-    pub root: PathBuf,
-    /// The file that stands for a directory. None: a directory is not found.
-    pub index: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AccessLog {
     Off,
     Combined,
     Json,
 }
 
-/// Both are there: the parser refuses one without the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tls {
-    pub certificate: PathBuf,
-    pub key: PathBuf,
-}
-
-/// How an application gets its input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Input {
-    /// It is called when the whole body is there: no slow client occupies it.
+    // No slow client occupies the application.
     Buffered,
-    /// It is called after the head and waits for its input: needs threads.
+    // The application waits for its input: needs threads.
     Streamed,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Affinity {
-    /// Wherever the kernel likes.
-    Free,
-    /// Worker i on the i-th CPU that the master may use, and round again.
-    Auto,
-    /// Worker i on the i-th of these, and round again.
-    Cpus(Vec<usize>),
-}
-
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// `module:callable`
-    pub application: Option<String>,
-    /// Empty: the sockets of a service manager or, without any, `DEFAULT_BIND`.
-    pub binds: Vec<Bind>,
-    pub backlog: usize,
-    pub reuse_port: bool,
-    /// Permissions of UNIX sockets. None: as the umask has them.
-    pub socket_mode: Option<u32>,
-    pub tls: Option<Tls>,
-    pub workers: usize,
-    /// Threads that call the application. 1: the event loop itself calls it.
-    pub threads: usize,
-    pub input: Input,
-    pub affinity: Affinity,
-    /// A worker is replaced after so many requests, less up to a tenth drawn at random. None: never.
-    pub max_requests: Option<u64>,
-    /// How long a worker may take no new request before it counts as hung. None: for ever.
-    pub hang_after: Option<Duration>,
-    pub python: Option<PathBuf>,
-    /// Before the application is imported.
-    pub chdir: Option<PathBuf>,
-    pub statics: Vec<StaticRoute>,
-    pub limits: Limits,
-    pub deadlines: Deadlines,
-    pub access_log: AccessLog,
-    /// None: standard output.
-    pub access_log_file: Option<PathBuf>,
-    /// Where the master serves the counters.
-    pub metrics: Option<Bind>,
-    pub pid_file: Option<PathBuf>,
-    /// What `wheat stat` calls this server.
-    pub name: Option<String>,
-    pub(crate) tls_certificate: Option<PathBuf>,
-    pub(crate) tls_key: Option<PathBuf>,
-    pub(crate) index: Option<String>,
-}
-
-/// As many workers as the counters' memory has slots for.
-pub const MOST_WORKERS: usize = 512;
-/// More header fields than any parser's buffer holds here.
-pub const MOST_HEADERS: usize = 1024;
-pub const DEFAULT_BIND: &str = "127.0.0.1:8000";
-
-impl Config {
-    /// What `wheat stat` calls this server.
-    pub fn shown_name(&self) -> String {
-        self.name.clone().or_else(|| self.application.clone()).unwrap_or_else(|| "static".into())
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatFormat {
-    Table,
-    OpenMetrics,
-}
-
-/// What `wheat stat` is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct StatRequest {
-    /// A name, a process id or a file with a process id. None: the only one that runs.
+    /// Its name (--name, or else the application), process id or --pid-file; not needed where only one is running
+    #[arg(value_name = "SERVER")]
     pub which: Option<OsString>,
-    pub format: StatFormat,
-    /// None: once.
+    /// Again every TIME, until Ctrl-C; 1s without TIME
+    #[arg(
+        long = "watch", short = 'w', value_name = "TIME", num_args = 0..=1, require_equals = true,
+        default_missing_value = "1s", value_parser = duration,
+    )]
     pub every: Option<Duration>,
+    /// As OpenMetrics, for Prometheus and its like
+    #[arg(long)]
+    pub openmetrics: bool,
 }
+
+#[derive(Subcommand)]
+enum Other {
+    /// Show the counters of a running server
+    Stat(StatRequest),
+}
+
+/// Serve a WSGI application, static files or both.
+#[derive(Parser)]
+#[command(
+    name = "wheat", version, term_width = 104, args_override_self = true, args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true, after_help = AFTER_HELP,
+    override_usage = "wheat [OPTIONS] MODULE:CALLABLE\n       wheat [OPTIONS] --static /PREFIX=DIR\n       wheat stat [SERVER]",
+)]
+struct CommandLine {
+    /// Test the configuration, import the application, and end
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    config: Config,
+    #[command(subcommand)]
+    other: Option<Other>,
+}
+
+const AFTER_HELP: &str = "\
+Signals to the master: TERM and INT end it after the requests in flight, QUIT at once; HUP reloads the
+application without losing a request; TTIN and TTOU add and remove a worker; USR1 opens logs again.
+Exit codes: 64 the command line, 69 something is not available, 78 the application or a file is wrong.";
 
 #[derive(Debug)]
 pub enum Command {
@@ -165,14 +229,221 @@ pub enum Command {
     Tell(String),
 }
 
-/// The CPUs that this process may use, in order.
-pub fn allowed_cpus() -> Vec<usize> {
-    // SAFETY: cpu_set_t is plain data, for which all zeros are valid; the kernel writes at most the size given.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
-        set
+impl Default for Config {
+    fn default() -> Self {
+        CommandLine::try_parse_from(["wheat"]).expect("every default is valid").config
+    }
+}
+
+impl Config {
+    /// Pure but for the CPUs that are looked at: no file is opened, no name looked up.
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Error> {
+        let arguments: Vec<OsString> = std::iter::once("wheat".into()).chain(arguments).collect();
+        let help =
+            if arguments.get(1).is_some_and(|first| first == "stat") { "wheat stat --help" } else { "wheat --help" };
+        match CommandLine::try_parse_from(arguments) {
+            Ok(CommandLine { other: Some(Other::Stat(request)), .. }) => Ok(Command::Stat(request)),
+            Ok(CommandLine { config, check, .. }) => {
+                config.agree()?;
+                Ok(if check { Command::Check(config.into()) } else { Command::Serve(config.into()) })
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+                Ok(Command::Tell(error.to_string()))
+            }
+            Err(error) => Err(Error::usage(in_a_sentence(&error, help))),
+        }
+    }
+
+    /// What options say together.
+    fn agree(&self) -> Result<(), Error> {
+        let usage = |text: &str| Err(Error::usage(text));
+        if self.application.is_none() && self.statics.is_empty() {
+            return usage("nothing to serve: name an application (wheat app:application) or files (--static /=DIR)");
+        }
+        if self.input == Input::Streamed && self.threads < 2 {
+            return usage("--input streamed needs --threads 2 or more: the event loop itself can't wait for a body");
+        }
+        if self.limits.line > self.limits.head {
+            return usage("--limit-line can't be larger than --limit-head, which includes the request line");
+        }
+        if self.access_log_file.is_some() && self.access_log == AccessLog::Off {
+            return usage("--access-log-file needs --access-log combined or --access-log json");
+        }
+        let mut prefixes: Vec<&str> = self.statics.iter().map(|route| route.prefix.trim_end_matches('/')).collect();
+        prefixes.sort_unstable();
+        match prefixes.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => usage(&format!("--static {}/ is given twice: one folder answers for a prefix", pair[0])),
+            None => Ok(()),
+        }
+    }
+
+    /// What `wheat stat` calls this server.
+    pub fn shown_name(&self) -> String {
+        self.name.clone().or_else(|| self.application.clone()).unwrap_or_else(|| "static".into())
+    }
+}
+
+/// What clap says in several lines, in one: what is wrong, and what to do.
+fn in_a_sentence(error: &clap::Error, help: &str) -> String {
+    let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let (argument, value) = (context(ContextKind::InvalidArg), context(ContextKind::InvalidValue));
+    let name = match argument.split([' ', '[', '=']).next() {
+        Some(name) if name.starts_with('-') => name,
+        _ => "the application",
     };
-    // SAFETY: the index is below CPU_SETSIZE.
-    (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+    match error.kind() {
+        ErrorKind::UnknownArgument if argument.starts_with('-') => match error.get(ContextKind::SuggestedArg) {
+            Some(near) => format!("there is no option {name}: did you mean {near}?"),
+            None => format!("there is no option {name}: see {help}"),
+        },
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict => {
+            let extra = if argument.is_empty() { context(ContextKind::InvalidSubcommand) } else { argument };
+            format!("one application or server at a time: \"{extra}\" is too much, see {help}")
+        }
+        ErrorKind::InvalidValue if value.is_empty() => {
+            let shown = argument.split_once('<').map_or("", |(_, shown)| shown.trim_end_matches('>'));
+            format!("{name} needs a value: {shown}")
+        }
+        ErrorKind::InvalidValue => {
+            let known = context(ContextKind::ValidValue);
+            let known = known.rsplit_once(", ").map_or(known.clone(), |(first, last)| format!("{first} or {last}"));
+            format!("{name} is {known}, not \"{value}\"")
+        }
+        ErrorKind::ValueValidation => {
+            let wanted = error.source().map(ToString::to_string).unwrap_or_default();
+            format!("{name} is {wanted}, not \"{value}\"")
+        }
+        ErrorKind::TooManyValues => format!("{name} takes no value, \"{value}\" is one"),
+        ErrorKind::MissingRequiredArgument => format!("{name} is missing: some options come together, see {help}"),
+        ErrorKind::InvalidUtf8 => format!("an option that is text is not UTF-8: see {help}"),
+        _ => error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Config, String> {
+        match Config::parse(line.split_whitespace().map(OsString::from)) {
+            Ok(Command::Serve(config)) => Ok(*config),
+            Ok(other) => Err(format!("{other:?}")),
+            Err(error) => {
+                assert_eq!(error.exit, crate::error::Exit::Usage);
+                Err(error.text)
+            }
+        }
+    }
+
+    #[test]
+    fn an_application_alone_gets_the_defaults() {
+        let config = parse("shop.app:application").unwrap();
+        assert_eq!(config.application.as_deref(), Some("shop.app:application"));
+        assert!(config.binds.is_empty(), "the default gives way to the sockets of a service manager");
+        assert_eq!((config.workers, config.threads, config.backlog), (1, 1, 2048));
+        assert_eq!(config.limits.body, 64 << 20);
+        assert_eq!(config.deadlines.idle, Duration::from_secs(60));
+        assert_eq!(config.hang_after, Some(Duration::from_secs(60)));
+        assert_eq!(config.max_requests, None);
+        assert_eq!(config.access_log, AccessLog::Off);
+    }
+
+    #[test]
+    fn addresses_of_every_kind() {
+        let config = parse("a --bind [::1]:80 -b localhost:0 --bind=unix:/run/a:b.sock -b1.2.3.4:5").unwrap();
+        let wanted = [
+            Bind::Tcp("[::1]:80".parse().unwrap()),
+            Bind::Name("localhost".into(), 0),
+            Bind::Unix("/run/a:b.sock".into()),
+            Bind::Tcp("1.2.3.4:5".parse().unwrap()),
+        ];
+        assert_eq!(config.binds, wanted);
+    }
+
+    #[test]
+    fn units_are_read() {
+        let config =
+            parse("a --limit-body 2m --limit-head 65536 --spool 0 --deadline-idle 1500ms --hang-after 2").unwrap();
+        assert_eq!((config.limits.body, config.limits.head, config.limits.spool), (2 << 20, 65536, 0));
+        assert_eq!(config.deadlines.idle, Duration::from_millis(1500));
+        assert_eq!(config.hang_after, Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(Config::parse(["a", "--name", ""].map(OsString::from)).unwrap_err().text.contains("--name is a name"));
+        for (line, part) in [
+            ("", "nothing to serve"),
+            ("a b", "one application"),
+            ("a:b:c", "MODULE:CALLABLE"),
+            ("../a", "MODULE:CALLABLE"),
+            ("a --wokers 2", "did you mean --workers?"),
+            ("a --nothing-like-it", "see wheat --help"),
+            ("a -x", "no option -x"),
+            ("a --workers", "--workers needs a value: N"),
+            ("a --workers 0", "a number from 1 to 512, not \"0\""),
+            ("a --workers +1", "a number from 1 to 512"),
+            ("a --bind :80", "0.0.0.0 for all"),
+            ("a --bind 80", "HOST:PORT"),
+            ("a --bind 1.2.3.4:65536", "HOST:PORT"),
+            ("a --bind [::1:80", "HOST:PORT"),
+            ("a --bind unix:", "unix:PATH"),
+            ("a --limit-body 1.5m", "a size"),
+            ("a --limit-body 99999999999999999999", "a size"),
+            ("a --limit-body 17179869184g", "a size"),
+            ("a --limit-line 64k", "--limit-head"),
+            ("a --deadline-idle 0", "1ms to 24h"),
+            ("a --deadline-idle s", "1ms to 24h"),
+            ("a --socket-mode 888", "octal"),
+            ("a --tls-key k", "come together"),
+            ("a --input streamed", "--threads 2"),
+            ("a --access-log common", "off, combined or json, not \"common\""),
+            ("a --access-log-file f", "--access-log"),
+            ("a --static assets", "/PREFIX=DIR"),
+            ("a --static static=assets", "/PREFIX=DIR"),
+            ("a --index index.html", "--static"),
+            ("a --affinity 1-", "0,2-3"),
+            ("a --affinity 5000", "may use"),
+            ("a --reuse-port=yes", "--reuse-port takes no value"),
+            ("a stat", "stat"),
+            ("a --static /a=x --static /a/=y", "--static /a/ is given twice"),
+            ("a --static /a/../b=x", "without . and .."),
+            ("a --limit-headers 257", "from 1 to 256"),
+            ("stat a b", "wheat stat --help"),
+            ("stat --wach", "did you mean --watch?"),
+            ("stat --watch=0", "1ms to 24h"),
+        ] {
+            let error = parse(line).expect_err(line);
+            assert!(error.contains(part), "{line}: {error}");
+            assert!(!error.contains('\n'), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn help_fits_its_width_and_has_the_default_address() {
+        for line in ["--help", "stat --help"] {
+            let Ok(Command::Tell(help)) = Config::parse(line.split(' ').map(OsString::from)) else { panic!("no help") };
+            assert!(help.contains("Usage: wheat"), "{help}");
+            assert!(help.contains(DEFAULT_BIND) == (line == "--help"), "{help}");
+            help.lines().for_each(|line| assert!(line.len() <= 104, "{line}"));
+        }
+    }
+
+    #[test]
+    fn the_declaration_agrees_with_itself() {
+        use clap::CommandFactory;
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn stat_takes_a_server_and_a_pace() {
+        let stat = |line: &str| match Config::parse(line.split(' ').map(OsString::from)) {
+            Ok(Command::Stat(request)) => request,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(stat("stat"), StatRequest { which: None, every: None, openmetrics: false });
+        assert_eq!(stat("stat shop --watch").every, Some(Duration::from_secs(1)));
+        assert_eq!(stat("stat --watch=200ms shop").which, Some("shop".into()));
+        assert!(stat("stat --openmetrics").openmetrics);
+    }
 }

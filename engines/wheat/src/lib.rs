@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A WSGI and static-file server for Linux.
 //!
-//! `options` reads the command line into a `config`. `supervise` is the master, which keeps workers alive. `serve` is a worker: an
+//! The command line is a `config`, whose values `options` reads. `supervise` is the master, which keeps workers alive. `serve` is a worker: an
 //! event loop that parses (`http`) and answers from `files` or from an application (`wsgi`). `observe` counts, logs and shows.
 //! Modules and rooms use each other in one direction, which `tests/test_modules.py` holds them to.
 

@@ -2,6 +2,8 @@
 """What a person types and reads."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -43,6 +45,10 @@ def test_every_option_of_the_readme_exists(tmp_path):
         (["--static", "/=.", "--bind", "192.0.2.1:0"], 69, "this machine has no such address"),
         (["--static", "/=.", "--bind", "127.0.0.1:0", "--pid-file", "/none/pid"], 69, "it does not exist"),
         (["app", "--chdir", "none"], 78, "it is no folder"),
+        (["--static", "/a=.", "--static", "/a/=."], 64, "given twice"),
+        (["--static", "/a/../b=."], 64, "without . and .."),
+        (["app", "--name", ""], 64, "--name is a name"),
+        (["app", "--limit-headers", "257"], 64, "from 1 to 256"),
         (["stat", "no such server"], 69, 'no server "no such server" is running'),
         (["stat", "a", "b"], 64, "wheat stat --help"),
     ],
@@ -58,3 +64,26 @@ def test_a_good_configuration_is_said_to_be_good(tmp_path):
     (tmp_path / "app.py").write_text("def make():\n    return lambda environ, start_response: []\n")
     done = run("app:make()", "--check", "--workers", "4", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "wheat: the configuration is good\n")
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "async def app(scope, receive, send): ...",
+        """
+class App:
+    async def __call__(self, scope, receive, send): ...
+app = App()
+""",
+    ],
+)
+def test_an_asgi_application_is_refused(tmp_path, definition):
+    (tmp_path / "app.py").write_text(definition)
+    done = run("app:app", "--check", folder=tmp_path)
+    assert done.returncode == 78
+    assert "app:app is an ASGI application" in done.stderr
+
+
+def test_the_package_runs_as_a_module(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "wheat", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, run("--version", folder=tmp_path).stdout)

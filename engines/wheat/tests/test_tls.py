@@ -79,3 +79,13 @@ def test_a_certificate_without_its_key_is_refused(pair):
     )
     assert done.returncode != 0
     assert "key" in done.stderr
+
+
+def test_an_encrypted_key_is_said_to_be_encrypted(pair, tmp_path):
+    locked = tmp_path / "locked.pem"
+    command = ["pkey", "-in", pair / "key.pem", "-aes256", "-passout", "pass:secret", "-out", locked]
+    subprocess.run([tool("openssl"), *command], check=True, capture_output=True)
+    with_key = ["--tls-certificate", pair / "cert.pem", "--tls-key", locked]
+    done = run("contract:application", "--check", *with_key, folder=APPLICATIONS)
+    assert done.returncode == 78
+    assert f"the key {locked} is encrypted: decrypt it" in done.stderr

@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Component, Path};
 
 use libfuzzer_sys::fuzz_target;
-use wheat::config::StaticRoute;
+use wheat::options::StaticRoute;
 use wheat::files::path::{Name, below, decode, name, split};
 use wheat::files::{Body, Files, Piece};
 
@@ -43,8 +43,8 @@ impl Served {
         {
             symlink(to, at(link)).unwrap();
         }
-        let route = |prefix: &str| StaticRoute { prefix: prefix.into(), root: at("s"), index: Some("i".into()) };
-        let files = Files::new(&[route("/s"), route("/s/t/u")]).unwrap();
+        let route = |prefix: &str| StaticRoute { prefix: prefix.into(), root: at("s") };
+        let files = Files::new(&[route("/s"), route("/s/t/u")], Some("i".into())).unwrap();
         Self { files, second: 0 }
     }
 

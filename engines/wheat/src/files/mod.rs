@@ -21,8 +21,8 @@ use std::sync::Arc;
 use httparse::Header;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode};
 
-use crate::config::StaticRoute;
 use crate::error::Error;
+use crate::options::StaticRoute;
 use cache::Cache;
 use conditional::Verdict;
 use path::{Name, Refusal};
@@ -35,6 +35,8 @@ use root::Root;
 pub struct Files {
     /// The longest prefix first.
     routes: Vec<Route>,
+    /// The file that stands for a directory. None: a directory is not found.
+    index: Option<String>,
     cache: Cache,
     boundaries: Boundaries,
 }
@@ -44,7 +46,6 @@ struct Route {
     /// Without a slash at its end.
     prefix: String,
     root: Root,
-    index: Option<String>,
 }
 
 /// What is to be sent.
@@ -108,10 +109,10 @@ enum Method {
 }
 
 impl Files {
-    pub fn new(routes: &[StaticRoute]) -> Result<Self, Error> {
+    pub fn new(routes: &[StaticRoute], index: Option<String>) -> Result<Self, Error> {
         let mut routes = routes.iter().map(Route::open).collect::<Result<Vec<_>, _>>()?;
         routes.sort_by_key(|route| std::cmp::Reverse(route.prefix.len()));
-        Ok(Self { routes, cache: Cache::new(cache::BOUNDS), boundaries: Boundaries::default() })
+        Ok(Self { routes, index, cache: Cache::new(cache::BOUNDS), boundaries: Boundaries::default() })
     }
 
     /// None: no route has this prefix, the application may answer. `target`: origin-form, its query still on it.
@@ -139,14 +140,14 @@ impl Files {
             Ok(name) => name,
             Err(refusal) => return Some(refused(refusal, method)),
         };
-        let found = match route.file_name(name) {
+        let found = match file_name(name, self.index.as_deref()) {
             Some(file) => self.cache.current(&decoded, &route.root, &file, now),
             None if name == Name::Root => Err(Failure::Directory),
             None => Err(Failure::NotFound),
         };
         Some(match found {
             Ok(resource) => answer(&resource, method, headers, &mut self.boundaries),
-            Err(Failure::Directory) if route.index.is_some() && !decoded.ends_with(b"/") => {
+            Err(Failure::Directory) if self.index.is_some() && !decoded.ends_with(b"/") => {
                 let (path, query) = (percent_encode(&decoded, ESCAPED), percent_encode(query, CONTROLS));
                 plain(301, method, &format!("Location: {path}/{query}\r\n"))
             }
@@ -167,17 +168,17 @@ impl Route {
             let (prefix, root) = (&route.prefix, route.root.display());
             Error::config(format!("--static {prefix}={root}: the folder can't be served: {error}"))
         })?;
-        Ok(Self { prefix: route.prefix.trim_end_matches('/').into(), root, index: route.index.clone() })
+        Ok(Self { prefix: route.prefix.trim_end_matches('/').into(), root })
     }
+}
 
-    /// None: a directory, and nothing stands for it.
-    fn file_name<'a>(&self, name: Name<'a>) -> Option<Cow<'a, str>> {
-        match (name, &self.index) {
-            (Name::File(name), _) => Some(name.into()),
-            (Name::Directory(""), Some(index)) => Some(index.clone().into()),
-            (Name::Directory(name), Some(index)) => Some(format!("{name}/{index}").into()),
-            (Name::Directory(_), None) | (Name::Root, _) => None,
-        }
+/// None: a directory, and nothing stands for it.
+fn file_name<'a>(name: Name<'a>, index: Option<&'a str>) -> Option<Cow<'a, str>> {
+    match (name, index) {
+        (Name::File(name), _) => Some(name.into()),
+        (Name::Directory(""), Some(index)) => Some(index.into()),
+        (Name::Directory(name), Some(index)) => Some(format!("{name}/{index}").into()),
+        (Name::Directory(_), None) | (Name::Root, _) => None,
     }
 }
 

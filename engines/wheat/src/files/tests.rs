@@ -44,12 +44,8 @@ impl Served {
         }
         fs::set_permissions(at("root/closed"), fs::Permissions::from_mode(0o000)).unwrap();
         symlink("../secret", at("root/out")).unwrap();
-        let route = |prefix: &str, root: &str| StaticRoute {
-            prefix: prefix.into(),
-            root: at(root),
-            index: index.map(String::from),
-        };
-        let mut files = Files::new(&[route("/s", "root"), route("/s/o/", "other")]).unwrap();
+        let route = |prefix: &str, root: &str| StaticRoute { prefix: prefix.into(), root: at(root) };
+        let mut files = Files::new(&[route("/s", "root"), route("/s/o/", "other")], index.map(String::from)).unwrap();
         files.cache.clock =
             || std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(10);
         Self { _tree: tree, files }
@@ -327,7 +323,7 @@ fn what_lies_beside_compressed() {
 
 #[test]
 fn a_root_that_is_not_there_is_one_sentence() {
-    let route = StaticRoute { prefix: "/s".into(), root: "/nonexistent/folder".into(), index: None };
-    let error = Files::new(&[route]).unwrap_err().text;
+    let route = StaticRoute { prefix: "/s".into(), root: "/nonexistent/folder".into() };
+    let error = Files::new(&[route], None).unwrap_err().text;
     assert!(error.starts_with("--static /s=/nonexistent/folder: the folder can't be served: "), "{error}");
 }

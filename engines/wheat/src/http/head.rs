@@ -6,9 +6,7 @@ use std::mem::MaybeUninit;
 use httparse::Header;
 
 use super::{Rejection, alphanumeric_and, is_token, reject, trim};
-
-/// Room for header fields on the stack; `--limit-headers` cannot go beyond it.
-pub const MOST_HEADERS: usize = 256;
+use crate::config::{Limits, MOST_HEADERS};
 
 /// Room for header fields, reused from one head to the next.
 pub type Storage<'b> = [MaybeUninit<Header<'b>>; MOST_HEADERS];
@@ -26,7 +24,7 @@ pub struct HeadLimits {
 }
 
 impl HeadLimits {
-    pub fn of(limits: &crate::config::Limits) -> Self {
+    pub fn of(limits: &Limits) -> Self {
         Self { line: limits.line, head: limits.head, headers: limits.headers }
     }
 }

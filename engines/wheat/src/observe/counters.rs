@@ -13,7 +13,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 
 use crate::clock::monotonic_ns;
-use crate::config::MOST_WORKERS;
+use crate::options::MOST_WORKERS;
 
 /// A counter with one writer (the thread of the event loop), hence without the locked instruction that `fetch_add` is.
 #[derive(Default)]
@@ -319,7 +319,7 @@ impl Memory {
             let before = head.sequence.load(Ordering::Acquire);
             let snapshot = self.read(head);
             fence(Ordering::Acquire);
-            if before.is_multiple_of(2) && head.sequence.load(Ordering::Relaxed) == before {
+            if before % 2 == 0 && head.sequence.load(Ordering::Relaxed) == before {
                 return snapshot;
             }
             std::hint::spin_loop();

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::config::{StatFormat, StatRequest};
+use crate::config::StatRequest;
 use crate::error::Error;
 use crate::observe::counters::{MEMFD_NAME, Memory, Snapshot, State, Totals};
 use crate::observe::openmetrics;
@@ -21,14 +21,8 @@ pub fn run(request: &StatRequest) -> Result<ExitCode, Error> {
     let mut out = io::stdout();
     loop {
         let (now, snapshot) = (Instant::now(), server.snapshot());
-        let text = match request.format {
-            StatFormat::OpenMetrics => openmetrics::render(&snapshot),
-            StatFormat::Table => {
-                let rates = before.as_ref().map(|(then, old)| (now - *then, old));
-                let rates = rates.map(|(passed, old)| Rates { seconds: passed.as_secs_f64(), before: old });
-                table(&snapshot, rates.as_ref())
-            }
-        };
+        let rates = before.as_ref().map(|(then, old)| Rates { seconds: (now - *then).as_secs_f64(), before: old });
+        let text = if request.openmetrics { openmetrics::render(&snapshot) } else { table(&snapshot, rates.as_ref()) };
         let clear = if request.every.is_some() && out.is_terminal() { "\x1b[H\x1b[J" } else { "" };
         if out.write_all(format!("{clear}{text}").as_bytes()).and_then(|()| out.flush()).is_err() {
             return Ok(ExitCode::SUCCESS); // whoever reads has read enough
@@ -78,7 +72,7 @@ fn find(which: Option<&OsStr>) -> Result<Memory, Error> {
             _ => " that this user may look at (there is one of another user)",
         };
         match which {
-            Some(which) => Error::unavailable(format!("no server \"{}\" is running{hidden}", which.display())),
+            Some(which) => Error::unavailable(format!("no server \"{}\" is running{hidden}", which.to_string_lossy())),
             None => Error::unavailable(format!("no server is running{hidden}")),
         }
     })
@@ -209,7 +203,7 @@ fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
             out.push(',');
         }
         out.push(digit);

@@ -61,7 +61,8 @@ pub struct Requests<'c, A: Application> {
 
 impl<'c, A: Application> Requests<'c, A> {
     pub fn new(config: &'c Config, caller: Caller<A>, slot: &'static Slot) -> Result<Self, Error> {
-        let files = if config.statics.is_empty() { None } else { Some(Files::new(&config.statics)?) };
+        let files =
+            if config.statics.is_empty() { None } else { Some(Files::new(&config.statics, config.index.clone())?) };
         Ok(Self {
             caller,
             slot,
@@ -73,7 +74,10 @@ impl<'c, A: Application> Requests<'c, A> {
             bodies: MemoryBudget::new(BODIES_BYTES),
             output: Output::default(),
             log: AccessLog::open(config, slot)?,
-            most_requests: config.max_requests.map(|most| most - RandomState::new().hash_one(0) % (most / 10 + 1)),
+            most_requests: config
+                .max_requests
+                .map(|most| most as u64)
+                .map(|most| most - RandomState::new().hash_one(0) % (most / 10 + 1)),
         })
     }
 
@@ -185,7 +189,7 @@ impl<'c, A: Application> Requests<'c, A> {
         if !head.has_body() {
             return Ok(self.answer(connection, head, head_bytes, Body::None, input.is_empty()));
         }
-        let limit = self.config.limits.body;
+        let limit = self.config.limits.body as u64;
         if self.config.input == Input::Streamed && matches!(self.caller, Caller::Pool(_)) {
             let delimiter = Delimiter::new(head.framing, limit)?;
             let ahead = std::mem::take(input).to_vec();
@@ -247,11 +251,13 @@ impl<'c, A: Application> Requests<'c, A> {
         }
         let begun = self.output.buffer.len();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(files) = &mut self.files
-                && let Target::Path(path) = head.target
-                && let Some(reply) =
+            let reply = match (&mut self.files, head.target) {
+                (Some(files), Target::Path(path)) => {
                     files.respond(head.method.as_bytes(), path.as_bytes(), head.headers, self.now_ns / 1_000_000_000)
-            {
+                }
+                _ => None,
+            };
+            if let Some(reply) = reply {
                 self.output.file(connection, reply);
                 return Answer::Outcome(Outcome::Done);
             }

@@ -28,8 +28,15 @@ pub fn server_config(files: &Tls) -> Result<Arc<ServerConfig>, String> {
     if chain.is_empty() {
         return Err(format!("the certificate {certificate} holds no PEM certificate"));
     }
-    let private_key =
-        PrivateKeyDer::from_pem_file(&files.key).map_err(|error| format!("the key {key} cannot be read: {error}"))?;
+    let private_key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| {
+        // Read as text, because the parser of PEM only says that it found no key.
+        match std::fs::read_to_string(&files.key) {
+            Ok(text) if text.contains("ENCRYPTED") => {
+                format!("the key {key} is encrypted: decrypt it (openssl pkey -in {key} -out PLAIN)")
+            }
+            _ => format!("the key {key} cannot be read: {error}"),
+        }
+    })?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -15,8 +15,9 @@ use rustix::fs::Mode;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
-use crate::config::{Bind, Config, DEFAULT_BIND};
+use crate::config::{Config, DEFAULT_BIND};
 use crate::error::Error;
+use crate::options::Bind;
 
 /// All sockets of a server.
 pub struct Listening {

@@ -19,9 +19,10 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
 use rustix::thread::CpuSet;
 
 use crate::clock::monotonic_ns;
-use crate::config::{Affinity, Config, allowed_cpus};
+use crate::config::Config;
 use crate::error::{Error, Exit};
 use crate::observe::counters::{Memory, State};
+use crate::options::{Affinity, MOST_WORKERS, allowed_cpus};
 use crate::supervise::handover::{self, Handover, Line, Order, Report};
 use crate::supervise::listen::Listening;
 use crate::supervise::metrics::Metrics;
@@ -440,7 +441,7 @@ impl Master<'_> {
                 self.forget_failures();
                 self.kill_superseded();
             }
-            libc::SIGTTIN => self.wanted = (self.wanted + 1).min(crate::config::MOST_WORKERS),
+            libc::SIGTTIN => self.wanted = (self.wanted + 1).min(MOST_WORKERS),
             libc::SIGTTOU => self.wanted = (self.wanted - 1).max(1),
             libc::SIGUSR1 => self.workers.iter().for_each(|worker| worker.line.order(Order::ReopenLogs)),
             _ => {} // SIGCHLD: `bury` looks

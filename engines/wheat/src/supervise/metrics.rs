@@ -9,10 +9,11 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 
-use crate::config::{Bind, Config};
+use crate::config::Config;
 use crate::error::Error;
 use crate::observe::counters::Memory;
 use crate::observe::openmetrics;
+use crate::options::Bind;
 use crate::supervise::listen::{Listening, accept};
 
 /// A scraper comes once in a few seconds, and waits in the backlog when others have been faster.

@@ -216,10 +216,10 @@ impl Wsgi {
             if is_sequence(&response.iterable) {
                 return send_sequence(response, out);
             }
-            if response.iterable.type_is(self.file_wrapper.as_ptr().cast())
-                && let Some(step) = send_file(response, out)?
-            {
-                return Ok(step);
+            if response.iterable.type_is(self.file_wrapper.as_ptr().cast()) {
+                if let Some(step) = send_file(response, out)? {
+                    return Ok(step);
+                }
             }
             // SAFETY: a valid object; a new reference or null.
             response.iterator = Some(unsafe { Object::owned(PyObject_GetIter(response.iterable.as_ptr())) }?);

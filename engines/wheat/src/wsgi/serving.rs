@@ -163,7 +163,28 @@ fn import(config: &Config) -> std::result::Result<Object, Failure> {
     if unsafe { PyCallable_Check(found.as_ptr()) } == 0 {
         return Err(refuse("cannot be called"));
     }
+    if is_coroutine_function(&found) {
+        return Err(refuse("is an ASGI application, which this WSGI server cannot call: take an ASGI server"));
+    }
     Ok(found)
+}
+
+/// Whether calling it, or its `__call__`, gives a coroutine. By the flag of its code: `inspect` would cost memory.
+fn is_coroutine_function(callable: &Object) -> bool {
+    const CO_COROUTINE: std::ffi::c_long = 0x80;
+    let flags = |of: Result<Object>| of?.attribute(c"__code__")?.attribute(c"co_flags");
+    let found = flags(Ok(callable.clone())).or_else(|Raised| {
+        take_raised();
+        flags(callable.attribute(c"__call__"))
+    });
+    match found {
+        // SAFETY: a valid object.
+        Ok(flags) => (unsafe { PyLong_AsLong(flags.as_ptr()) } & CO_COROUTINE) != 0,
+        Err(Raised) => {
+            take_raised();
+            false
+        }
+    }
 }
 
 /// What an application is told about where it is served: never empty (PEP 3333).
