@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What went wrong, for whoever started the server: one sentence that says what, where and what to do, and the exit code.
+//! What went wrong, for the person who started the server: one sentence that says what, where and what to do, and the exit code.
 
 use std::fmt;
 

@@ -2,7 +2,7 @@
 //! Static files: pure of Python and of the event loop.
 //!
 //! `path` makes a name of a target, `root` opens it below a directory and nowhere else, `resource` is what was read then,
-//! `cache` keeps it for the next who asks; `encoding`, `conditional` and `range` read what a client would rather have.
+//! `cache` keeps it for the next request; `encoding`, `conditional` and `range` read what a client would rather have.
 
 pub mod cache;
 pub mod conditional;
@@ -310,7 +310,7 @@ impl Representation {
     }
 }
 
-/// Delimiters that no file contains but by a chance of 2^-128: drawn after the file was written, from keys that nobody sees.
+/// Delimiters that no file contains but by a chance of 2^-128: drawn after the file was written, from secret keys.
 #[derive(Debug, Default)]
 struct Boundaries {
     keys: (RandomState, RandomState),

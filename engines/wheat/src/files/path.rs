@@ -81,7 +81,7 @@ pub fn name(rest: &[u8]) -> Result<Name<'_>, Refusal> {
     Ok(if is_directory { Name::Directory(trimmed) } else { Name::File(trimmed) })
 }
 
-/// Hidden names (`.git`, `.env`, `.htpasswd`) are no names here, but for the one that RFC 8615 made public.
+/// Hidden names (`.git`, `.env`, `.htpasswd`) are refused, except the one that RFC 8615 made public.
 fn is_plain(segment: &str) -> bool {
     !segment.is_empty()
         && (!segment.starts_with('.') || segment == ".well-known")

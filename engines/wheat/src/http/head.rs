@@ -328,7 +328,7 @@ const fn is_host_byte(byte: u8) -> bool {
 
 fn split_target<'b>(method: &str, raw: &'b str) -> Result<(Target<'b>, Option<&'b str>), Rejection> {
     const MALFORMED: Rejection = reject(400, "the request target is malformed");
-    // A fragment is not sent (RFC 9112, 3.2); who sends one is taken to mean the rest.
+    // A fragment is not sent (RFC 9112, 3.2); if one is sent, the rest is the target.
     let whole = &raw[..memchr::memchr(b'#', raw.as_bytes()).unwrap_or(raw.len())];
     if method == "CONNECT" {
         return Err(reject(501, "CONNECT is for proxies"));

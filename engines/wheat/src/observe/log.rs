@@ -56,9 +56,9 @@ impl Entry {
     }
 }
 
-/// Lines go to the thread when there are so many bytes of them, or when the loop has nothing else to do.
+/// Lines go to the thread when there are this many bytes of them, or when the loop has nothing else to do.
 const ENOUGH: usize = 16 << 10;
-/// So many bytes may wait for the thread.
+/// Most bytes that wait for the thread.
 const MOST_WAITING: usize = 1 << 20;
 /// A pipe takes a piece of at most this size whole; lines of several workers don't mix.
 const WHOLE: usize = rustix::pipe::PIPE_BUF;
@@ -87,7 +87,7 @@ struct Waiting {
     lines: Vec<u8>,
     line_count: u64,
     reopen: bool,
-    /// The thread shall end when it has written everything.
+    /// The thread is to end when it has written everything.
     end: bool,
     ended: bool,
 }
@@ -123,7 +123,7 @@ impl AccessLog {
         }
     }
 
-    /// Before the loop waits for something to happen: then nobody waits for a line to appear.
+    /// Called before the loop waits, so that the last line appears without another request.
     pub fn hand_over(&mut self) {
         if self.lines.is_empty() {
             return;

@@ -98,7 +98,7 @@ enum Kept {
 #[derive(Debug)]
 pub enum Collected {
     Memory(Vec<u8>),
-    /// From its beginning, so many bytes.
+    /// This many bytes from its beginning.
     File(File, u64),
 }
 

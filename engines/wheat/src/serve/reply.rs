@@ -76,7 +76,7 @@ pub trait Application {
 pub struct Facts {
     /// 0 until the response begins.
     pub status: u16,
-    /// Afterwards.
+    /// Whether the connection stays open after it.
     pub keep_alive: bool,
     pub minor: u8,
     pub head_only: bool,
@@ -130,7 +130,7 @@ pub struct Out<'a> {
     pub outbox: &'a mut Outbox,
 }
 
-/// Appended to the buffer rather than sent from where they are, up to so many bytes.
+/// Up to this many bytes are copied to the buffer; more are sent from where they are.
 pub const COPIED: usize = 4 << 10;
 
 /// Of a response that its application pushes faster than its client takes it; in bytes.

@@ -36,7 +36,7 @@ enum Step<R> {
     Stop(Next<R>),
 }
 
-/// Responses of pipelined requests are sent together up to so many bytes.
+/// Responses of pipelined requests are sent together, this many bytes at most.
 const BATCH_BYTES: usize = 64 << 10;
 /// Memory of all request bodies together that are not yet whole.
 const BODIES_BYTES: usize = 16 << 20;

@@ -105,7 +105,7 @@ impl Wheel {
     /// Whether the deadline of a connection that `advance` gave has passed. If it has moved on it is queued again.
     pub fn examine(&mut self, token: usize, timer: &mut Timer, tick: Tick) -> bool {
         if timer.queued != tick {
-            return false; // an entry that an earlier deadline has replaced, or of a connection that is no more
+            return false; // an entry that an earlier deadline has replaced, or of a connection that is gone
         }
         timer.queued = 0;
         if timer.due <= tick {

@@ -69,7 +69,7 @@ struct Worker<'c, A: Application> {
     pause: Duration,
     input: Box<[u8]>,
     accept_again_ns: Option<u64>,
-    /// Those whose answers are under way and who have room for more in this turn, and with whom of them the next one begins.
+    /// Connections with a response under way whose clients take more in this turn, and the one that is first in the next turn.
     sending: Vec<(usize, u32)>,
     first_to_send: usize,
     /// Since when the worker ends.
@@ -298,7 +298,7 @@ impl<'c, A: Application> Worker<'c, A> {
     // Connections
 
     fn connection_event(&mut self, token: usize, events: u32) {
-        // One that is away is watched anew when it is back, and one that was closed by an event before this one is no more.
+        // A connection that is with a thread is watched again when it is back; one that an earlier event closed is gone.
         if let Some(Entry::Here(_)) = self.connections.get(token) {
             self.advance(token, events & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0);
         }
@@ -308,7 +308,7 @@ impl<'c, A: Application> Worker<'c, A> {
         matches!(self.connections.get(token), Some(Entry::Here(connection)) if connection.state == State::Sending)
     }
 
-    /// Those who have no turn now are reported again, as that is not edge-triggered; who comes first goes round.
+    /// A connection without a turn now is reported again, because this watch is not edge-triggered; the first one changes.
     fn go_on_sending(&mut self) {
         let mut sending = std::mem::take(&mut self.sending);
         let count = sending.len();

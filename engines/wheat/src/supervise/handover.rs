@@ -60,7 +60,7 @@ impl Handover {
     }
 }
 
-/// What a worker shall do.
+/// An order of the master to a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The server ends: answer what is in flight, close what is idle, end.
@@ -180,7 +180,7 @@ pub fn is_worker() -> bool {
     inherited().is_some()
 }
 
-/// Whether this process shall only import the application.
+/// Whether this process is only to import the application.
 pub fn is_check() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|value| value == CHECK)
 }
@@ -200,7 +200,7 @@ pub fn inherit(config: &Config) -> Result<Context, Error> {
     let own = |fd: RawFd| {
         // SAFETY: the numbers come from the master, which opened them for this process; each is taken once.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        // What the application starts shall hold none of them.
+        // Programs that the application starts do not inherit them.
         fcntl_setfd(&fd, FdFlags::CLOEXEC).map(|()| fd)
     };
     let control = own(handover.control).map_err(|error| lost(&format!("control: {error}")))?;
@@ -229,7 +229,7 @@ static ENDS: AtomicI32 = AtomicI32::new(-1);
 fn finish_at_terminate(control: RawFd) {
     extern "C" fn end(_: libc::c_int) {
         // SAFETY: shutdown(2) is async-signal-safe; the descriptor stays open until the process ends. errno is kept for
-        // whomever the signal interrupts.
+        // the code that the signal interrupts.
         unsafe {
             let errno = *libc::__errno_location();
             libc::shutdown(ENDS.load(Ordering::Relaxed), libc::SHUT_RD);

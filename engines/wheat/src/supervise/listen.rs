@@ -126,7 +126,7 @@ impl Listening {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             let address = SocketAddrUnix::new(path)?;
-            // By the umask, not by chmod afterwards: the socket is never open to more than it shall be.
+            // By the umask, not by chmod afterwards: the socket never has more permissions than it is to have.
             let before = config.socket_mode.map(|mode| rustix::process::umask(Mode::from_raw_mode(!mode & 0o777)));
             let bound = rustix::net::bind(&socket, &address);
             if let Some(before) = before {
@@ -173,7 +173,7 @@ fn refused(address: &str, error: Errno) -> Error {
 fn make_way(path: &Path) -> Result<(), String> {
     let Ok(found) = path.symlink_metadata() else { return Ok(()) };
     if !found.file_type().is_socket() {
-        return Err("there is a file that is no socket: remove it, or choose another path".into());
+        return Err("a file that is not a socket is there: remove it, or choose another path".into());
     }
     match UnixStream::connect(path) {
         Ok(_) => Err("another program listens there: end it, or choose another path".into()),
@@ -185,7 +185,7 @@ fn make_way(path: &Path) -> Result<(), String> {
     }
 }
 
-/// What a service manager handed down: descriptors from 3 on, as in sd_listen_fds(3). The variables are left to nobody.
+/// What a service manager handed down: descriptors from 3 on, as in sd_listen_fds(3). The variables do not reach the workers.
 fn handed_down() -> Vec<OwnedFd> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<i32>().ok());
     let (pid, count) = (number("LISTEN_PID"), number("LISTEN_FDS"));
@@ -301,7 +301,7 @@ mod tests {
         std::fs::write(&path, "mine").unwrap();
         drop(again);
         assert_eq!(std::fs::read(&path).unwrap(), b"mine");
-        assert!(listening_on(bind()).err().unwrap().text.contains("no socket"));
+        assert!(listening_on(bind()).err().unwrap().text.contains("not a socket"));
         assert!(listening_on(Bind::Unix(folder.0.join("none/a.sock"))).err().unwrap().text.contains("folder"));
     }
 

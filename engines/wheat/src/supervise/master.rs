@@ -105,7 +105,7 @@ fn look_over(config: &Config) -> Result<(), Error> {
         let option = format!("--static {}={}", route.prefix, route.root.display());
         match route.root.metadata() {
             Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(Error::config(format!("{option}: it is no folder"))),
+            Ok(_) => return Err(Error::config(format!("{option}: it is not a folder"))),
             Err(error) => return Err(Error::config(format!("{option}: {}", reason(&error)))),
         }
     }
@@ -115,7 +115,7 @@ fn look_over(config: &Config) -> Result<(), Error> {
     }
     if let Some(folder) = &config.chdir {
         if !folder.is_dir() {
-            return Err(Error::config(format!("--chdir {}: it is no folder", folder.display())));
+            return Err(Error::config(format!("--chdir {}: it is not a folder", folder.display())));
         }
     }
     Ok(())
@@ -129,7 +129,7 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// A line on standard error. Nobody who reads there can end the server.
+/// A line on standard error. A reader that goes away does not end the server.
 fn say(text: &str) {
     let _ = io::stderr().write_all(format!("wheat: {text}\n").as_bytes());
 }
@@ -244,7 +244,7 @@ struct Worker {
     index: usize,
     generation: u64,
     state: State,
-    /// Another one shall take its place, and it serves until then.
+    /// Another one is to take its place; it serves until then.
     leaving: bool,
     born: Instant,
     /// When it is killed, if it is still there.
@@ -410,7 +410,7 @@ impl Master<'_> {
         let due = self.workers.iter().filter_map(|worker| worker.kill_at);
         let due = due.chain(self.pause_until).chain(hang_check).chain(self.metrics.as_ref().and_then(Metrics::due));
         let wait = due.min().map_or(LONGEST_WAIT, |due| due.saturating_duration_since(now));
-        // Rounded up: a deadline that is almost there shall not be looked at over and over.
+        // Rounded up: otherwise a deadline that is almost there would be looked at over and over.
         let wait = wait.max(Duration::from_millis(1)).min(LONGEST_WAIT);
         let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];

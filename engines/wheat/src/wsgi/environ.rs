@@ -10,12 +10,12 @@ use super::object::{Object, Raised, Result};
 use crate::http::head::Target;
 use crate::serve::reply::{Peer, Request};
 
-/// Spellings of header names that are remembered, so that nobody fills the memory with new ones.
+/// Most spellings of header names that are remembered: a client cannot fill the memory with new ones.
 const MOST_SPELLINGS: usize = 512;
 const LONGEST_SPELLING: usize = 64;
 /// Places of the table: more than twice the spellings.
 const PLACES: usize = 2048;
-/// Up to so many fields the small template does: a dictionary that has to grow costs as much as its copy.
+/// Up to this many fields the small template does: a dictionary that has to grow costs as much as its copy.
 const FEW_FIELDS: usize = 3;
 /// Entries that make the large template grow beyond the small one's size.
 const SPARES: usize = 6;
@@ -354,11 +354,11 @@ impl Names {
         if key.private || value.len() > LONGEST_KEPT {
             return environ.set_item(&key.object, &Object::latin1(value)?);
         }
-        if let Some(kept) = &key.value
+        if let Some(kept) = &key.value {
             // SAFETY: a str that lives as long as `key`.
-            && unsafe { super::object::latin1_of(kept.as_ptr()) } == Some(value)
-        {
-            return environ.set_item(&key.object, kept);
+            if unsafe { super::object::latin1_of(kept.as_ptr()) } == Some(value) {
+                return environ.set_item(&key.object, kept);
+            }
         }
         let fresh = Object::latin1(value)?;
         environ.set_item(&key.object, &fresh)?;

@@ -314,7 +314,7 @@ pub fn print_exception(exception: &Object, to: &Object, before: &str) {
         Ok(())
     };
     if print().is_err() {
-        take_raised(); // the error of reporting an error helps nobody
+        take_raised(); // the error of reporting an error is not reported
         eprint!("{before}");
     }
 }
