@@ -31,7 +31,7 @@ struct fiber_options {
 namespace detail
 {
 
-// A fiber's control block. Others see `face`: resuming it runs the fiber.
+// A fiber's control block. Others see `coroutine`: resuming it runs the fiber.
 class fiber_block : public block
 {
   public:
@@ -43,14 +43,14 @@ class fiber_block : public block
     // resumed next.
     using step = std::coroutine_handle<> (*)(void *);
 
-    fiber_block() noexcept : face(resume)
+    fiber_block() noexcept : coroutine(resume)
     {
-        face.promise.environment = &around;
-        face.promise.block = this;
-        own.handle = face.handle();
+        coroutine.promise.environment = &around;
+        coroutine.promise.block = this;
+        own.handle = coroutine.handle();
     }
 
-    // Leaves the stack and comes back when somebody resumes `face`. pre: runs on the fiber's stack.
+    // Leaves the stack and comes back when somebody resumes `coroutine`. pre: runs on the fiber's stack.
     [[gnu::always_inline]] void suspend(step after, void *argument)
     {
         after_ = after;
@@ -71,7 +71,7 @@ class fiber_block : public block
             destroy(*this);
     }
 
-    frame_with_promise<promise> face;
+    frame_with_promise<promise> coroutine;
     environment around;
     work own; // to schedule the fiber when it waits for nothing in particular
     void (*destroy)(fiber_block &) noexcept = nullptr;
@@ -83,7 +83,7 @@ class fiber_block : public block
 
   private:
     friend trampoline;
-    static void resume(frame *face);
+    static void resume(frame *resumed);
 
     void run(thread_state &here)
     {
@@ -145,9 +145,9 @@ class trampoline
     fifo<work> later_;
 };
 
-inline void fiber_block::resume(frame *face)
+inline void fiber_block::resume(frame *resumed)
 {
-    trampoline::run(*static_cast<frame_with_promise<promise> *>(face)->promise.block);
+    trampoline::run(*static_cast<frame_with_promise<promise> *>(resumed)->promise.block);
 }
 
 template <class T> struct fiber_block_of : fiber_block {
@@ -192,18 +192,18 @@ template <class Awaiter> struct suspension {
 
     std::coroutine_handle<> begin()
     {
-        const auto face = fiber.face.handle();
-        using result = decltype(awaiter.await_suspend(face));
+        const auto handle = fiber.coroutine.handle();
+        using result = decltype(awaiter.await_suspend(handle));
         try {
             if constexpr (std::is_void_v<result>)
-                return awaiter.await_suspend(face), nullptr;
+                return awaiter.await_suspend(handle), nullptr;
             else if constexpr (std::is_same_v<result, bool>)
-                return awaiter.await_suspend(face) ? nullptr : std::coroutine_handle<>(face);
+                return awaiter.await_suspend(handle) ? nullptr : std::coroutine_handle<>(handle);
             else
-                return awaiter.await_suspend(face);
+                return awaiter.await_suspend(handle);
         } catch (...) {
             failure = std::current_exception();
-            return face;
+            return handle;
         }
     }
 };
