@@ -55,6 +55,33 @@ def test_show_renders_findings_and_nothing_else():
             assert not reaches(imported, f"steelyard.{other}"), f"{name_of(path)} imports {other}"
 
 
+def writers(text: str) -> list[int]:
+    """Lines that write a file by its path."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (
+            node.func.attr in ("write_text", "write_bytes")
+            or (node.func.attr == "open" and any(ast.unparse(one)[1:2] in ("w", "x", "a") for one in node.args))
+        )
+    ]
+
+
+def test_commands_write_files_in_one_place_that_replaces_no_session():
+    for path in modules("lab", "cli"):
+        if path != PACKAGE / "lab" / "output.py":
+            assert writers(path.read_text()) == [], name_of(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["path.write_text(x)", "path.write_bytes(x)", "path.open('w')", "path.open(mode, 'xb')"]
+)
+def test_a_second_place_that_writes_would_be_found(text):
+    assert writers(text)
+
+
 def test_the_lab_does_not_know_the_command_line():
     for path in modules("lab"):
         for other in ("steelyard.cli", "steelyard.__main__", "cyclopts"):

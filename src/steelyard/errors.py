@@ -7,9 +7,11 @@ Exit codes 0, 1 and 2 are left to verdicts, as `check` uses them.
 
 from __future__ import annotations
 
+import signal
+
 
 class SteelyardError(Exception):
-    """Base of all errors that end a command."""
+    """Base of all errors that end a command. Its own exit code is that of what nobody foresaw."""
 
     exit_code = 70
 
@@ -62,6 +64,12 @@ class InstallationError(SteelyardError):
     exit_code = 72
 
 
+class OutputError(SteelyardError):
+    """A file or standard output cannot be written, or it is a session, which nothing replaces."""
+
+    exit_code = 73
+
+
 class StorageError(SteelyardError):
     """There is no room or no permission where a session of a fleet goes; nothing of it was delivered."""
 
@@ -92,9 +100,21 @@ class IncompleteError(SteelyardError):
     exit_code = 79
 
 
-class Interrupted(KeyboardInterrupt):
-    """A signal asked the program to end. It passes where an interruption by Ctrl-C passes, and says which signal."""
+class OutOfMemoryError(SteelyardError):
+    """There is not enough memory, or not enough of its addresses (`ulimit -v`)."""
 
-    def __init__(self, signal: int) -> None:
-        super().__init__(signal)
-        self.signal = signal
+    exit_code = 80
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked the program to end: it passes where Ctrl-C passes, and its exit code says which it was."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
+
+
+class ReaderGoneError(Exception):
+    """Whoever read standard output has seen enough (`steelyard list | head`): nothing is said, and the command ends."""
+
+    exit_code = 128 + signal.SIGPIPE

@@ -21,6 +21,7 @@ from steelyard.errors import (
     EngineError,
     IncompleteError,
     NothingMeasuredError,
+    OutputError,
     StorageError,
     UsageError,
     VersionError,
@@ -277,7 +278,7 @@ REFUSALS = {
     "sbatch for nothing": (["run", "plan.json", "--engine", "local", "--sbatch=-A x"], UsageError, "--engine slurm"),
     "no fleet": (["status", "."], UsageError, "no fleet"),
     "nothing to resume": (["resume", "."], UsageError, "no fleet"),
-    "a plan that is there": (["plan", "null"], UsageError, "exists"),
+    "a plan that is there": (["plan", "null"], OutputError, "exists"),
     "a wait that is none": (["node", "plan.json", "--to", "x", "--lock-wait", "soon"], UsageError, "not a duration"),
 }
 

@@ -388,9 +388,9 @@ def test_a_device_stays_a_device_and_a_link_a_link(tmp_path):
     [
         (("export", WHOLE, "--format", "nonsense"), 64, "nonsense"),
         (("export", WHOLE), 64, "--format"),
-        (("export", WHOLE, "--format", "parquet"), 64, "no text"),
-        (("export", WHOLE, "--format", "csv", "-o", "/nonexistent/x.csv"), 64, "cannot be written"),
-        (("export", WHOLE, "--format", "csv", "-o", "/"), 64, "cannot be written"),
+        (("export", WHOLE, "--format", "parquet"), 64, "not text"),
+        (("export", WHOLE, "--format", "csv", "-o", "/proc/x/y.csv"), 73, "cannot be written"),
+        (("export", WHOLE, "--format", "csv", "-o", "/"), 73, "cannot be written"),
         (("export", "/nonexistent", "--format", "csv"), 66, "cannot be read"),
         (("export", WHOLE, "--format", "github-bigger-is-better"), 65, "better when lower"),
         (("import", "/nonexistent.json"), 66, "cannot be read"),

@@ -76,12 +76,13 @@ def test_a_lab_that_is_killed_leaves_nothing_and_its_session_goes_on(laboratory,
     laboratory.assert_nothing_is_left()
 
 
-def test_interrupting_keeps_the_runs_and_says_how_to_go_on(laboratory, rogue):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupting_keeps_the_runs_and_says_how_to_go_on(laboratory, rogue, number):
     with started(laboratory, rogue) as process:
         laboratory.catch(process, lambda: MOMENTS["in the first block"](laboratory), "the first block")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=processes.PATIENCE_S)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert f"steelyard run --resume {laboratory.session_path}" in words(err)
     assert "Traceback" not in err
     laboratory.assert_nothing_is_left()

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from steelyard.__main__ import main
-from steelyard.errors import SelectionError, SessionFileError, UsageError
+from steelyard.errors import OutputError, SelectionError, SessionFileError, UsageError
 from tests.integration.laboratory import words
 from tests.many import a_history, a_variation, write
 
@@ -80,7 +80,7 @@ REFUSED = {
     "only malformed files": (["query", "SELECT 1", "{folder}/broken*"], SessionFileError, "none of the 1 session"),
     "a place that cannot be": (
         ["query", "SELECT 1", "{folder}", "-o", "/proc/no/a.csv"],
-        UsageError,
+        OutputError,
         "cannot be written",
     ),
     "an unknown case": (["history", "no/body", "{folder}"], SelectionError, 'no session has measured "no/body"'),

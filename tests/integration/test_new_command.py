@@ -53,9 +53,9 @@ def test_what_is_there_is_not_overwritten(laboratory):
     path.parent.mkdir(parents=True)
     path.write_text("mine")
     done = laboratory.do("new", "probes/novelty/mine.py")
-    assert done.returncode == 64
+    assert done.returncode == 73
     assert path.read_text() == "mine"
-    assert "exists already" in " ".join(done.stderr.split())
+    assert "exists" in " ".join(done.stderr.split())
     assert processes.marked(laboratory.mark) == []
 
 

@@ -56,7 +56,7 @@ def test_a_file_that_is_no_session_is_one_sentence(in_a_folder, capsys):
 
 def test_a_page_that_cannot_be_written_is_one_sentence(in_a_folder, capsys):
     (in_a_folder / "file").write_text("")
-    assert main(["report", str(WHOLE), "-o", "file/page.html"]) == 64
+    assert main(["report", str(WHOLE), "-o", "file/page.html"]) == 73
     assert "cannot be written" in capsys.readouterr().err
 
 

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from steelyard.lab.output import write
 from steelyard.measure.conduct import Progress
 from steelyard.settings import Settings
 from steelyard.show.console import Console
@@ -28,14 +31,25 @@ def console() -> Console:
     return Console(width=None if known else _FILE_WIDTH)
 
 
-def print_text(text: str) -> None:
-    """Print a file's contents: exactly into a pipe or a file, and made visible on a terminal, which would obey it."""
-    sys.stdout.write(visible_lines(text) if sys.stdout.isatty() else text)
-
-
 def print_json(data: object) -> None:
     """Print data for programs, indented."""
-    sys.stdout.write(json_text(data))
+    print_data(json_text(data))
+
+
+def print_data(data: str | bytes, path: Path | None = None) -> None:
+    """Print data for programs, or write it into a file.
+
+    It is exact and UTF-8, whatever the locale; only on a terminal, which would obey it, it is made visible.
+    """
+    if path is not None:
+        write(path, data)
+        return
+    text = data if isinstance(data, str) else data.decode()
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+    else:
+        sys.stdout.write(visible_lines(text) if sys.stdout.isatty() else text)
 
 
 class Terminal:

@@ -12,6 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.judge.comparisons import Comparisons
 from steelyard.lab.check import check_files, check_folders
 from steelyard.lab.compare import probe_folders
+from steelyard.lab.output import write
 from steelyard.settings import Settings, parse_margin
 from steelyard.show import comparison, formats
 
@@ -64,19 +65,12 @@ def command(
         found = check_files(base, new, settings, share, messages)
     for path, name in ((junit, "junit"), (markdown, "markdown")):
         if path is not None:
-            _write(path, formats.modules()[name].comparisons(found))
+            write(path, formats.modules()[name].comparisons(found))
     if json:
         output.print_json(comparison.as_json(found))
     else:
         comparison.show(found, output.console())
     return _exit_code(found, undecided)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _exit_code(found: Comparisons, undecided: str) -> int:

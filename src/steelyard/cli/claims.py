@@ -12,6 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.judge.advice import judge_advice
 from steelyard.judge.verdicts import judge_claims
 from steelyard.keep import session as sessions
+from steelyard.lab.output import write
 from steelyard.show import advice as show_advice
 from steelyard.show import claims
 
@@ -56,7 +57,7 @@ def command(
         found = judge_advice(findings.findings)
         if markdown is not None:
             command = f"steelyard claims --advice{f' --source {source}' if source else ''} --markdown {markdown}"
-            markdown.write_text(show_advice.markdown(findings, found, command))
+            write(markdown, show_advice.markdown(findings, found, command))
         elif json:
             output.print_json(show_advice.objects(found))
         else:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from steelyard.errors import InstallationError
 from steelyard.judge import studies
+from steelyard.lab.output import write
 from steelyard.measure import catalog
 from steelyard.show import formats, reference
 
@@ -33,7 +34,7 @@ def command(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     manual = reference.manual(app.generate_docs(output_format="rst", recursive=True))
     roff: bytes = publish_string(manual, writer="manpage", settings_overrides={"report_level": 4})
-    (folder / "steelyard.1").write_bytes(roff)
+    write(folder / "steelyard.1", roff)
     pages = {
         "commands": app.generate_docs(output_format="markdown", recursive=True),
         "probes": reference.probes([probe.descriptor for probe in found.probes.values()], found.skips),
@@ -43,5 +44,5 @@ def command(folder: Path) -> None:
         "formats": formats.page(),
     }
     for name, text in pages.items():
-        (folder / f"{name}.md").write_text(text)
+        write(folder / f"{name}.md", text)
     sys.stdout.write(f"wrote steelyard.1, {', '.join(f'{name}.md' for name in pages)} to {folder}\n")

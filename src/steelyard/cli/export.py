@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -47,34 +46,10 @@ def command(
     words = Console(stderr=True)
     for doubt in exported.doubts:
         words.print(doubt, soft_wrap=True)
-    _write(exported.contents, output_file, format_)
+    to = None if output_file == _STANDARD_OUTPUT else output_file
+    if to is None and isinstance(exported.contents, bytes):
+        raise UsageError(f"{format_} is not text: give it a file with -o FILE")
+    output.print_data(exported.contents, to)
 
 
 command.__doc__ = (command.__doc__ or "").replace("LIST", "; ".join(f"``{n}`` ({d})" for n, d in _FORMATS.items()))
-
-
-def _write(contents: str | bytes, path: Path, name: str) -> None:
-    if path == _STANDARD_OUTPUT:
-        if isinstance(contents, bytes):
-            raise UsageError(f"{name} is no text: give it a file with -o FILE")
-        output.print_text(contents)
-        return
-    data = contents.encode() if isinstance(contents, str) else contents
-    try:
-        if path.exists() and not path.is_file():  # a device or a pipe, which must stay what it is
-            path.write_bytes(data)
-        else:
-            _replace(path.resolve(), data)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write the file so that it is there as a whole or not at all: a collector of text files reads at any moment."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise

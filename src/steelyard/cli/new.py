@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from pathlib import Path
 
 from steelyard.errors import UsageError
+from steelyard.lab.output import write
 from steelyard.measure import catalog
 
 _NAME = re.compile(r"[a-z0-9_]+")
@@ -33,16 +33,12 @@ def command(path: Path) -> None:
             raise UsageError(
                 f'"{name}" in {path} is no name of a probe: use a-z, 0-9 and _, as in probes/call/parse.py'
             )
-    if path.exists():
-        raise UsageError(f"{path} exists already: choose another name or remove it")
     skeleton = skeletons[path.suffix]
     ours = folder / "support" / skeleton.parent.name
-    ours.mkdir(parents=True, exist_ok=True)
+    write(path, skeleton.read_text().replace("QUESTION", question).replace("WAY", way), new=True)
     for part in sorted(skeleton.parent.iterdir()):
         if part.is_file() and part != skeleton:
-            shutil.copy(part, ours / part.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(skeleton.read_text().replace("QUESTION", question).replace("WAY", way))
+            write(ours / part.name, part.read_bytes())
     path.chmod(0o755 if path.suffix == ".py" else 0o644)
     build = "" if path.suffix == ".py" else "; how it is compiled stands in its head"
     sys.stdout.write(

@@ -8,6 +8,7 @@ from pathlib import Path
 from steelyard.cli import _output as output
 from steelyard.errors import UsageError
 from steelyard.judge import error_rates, proving, proving_fleets
+from steelyard.lab.output import write
 from steelyard.show import proof
 
 
@@ -46,9 +47,9 @@ def command(
         return
     table = proving.prove_quickly(seed) if quick else proving.prove(seed)
     if markdown is not None:
-        markdown.write_text(proof.markdown(table))
+        write(markdown, proof.markdown(table))
     if data is not None:
-        data.write_bytes(error_rates.write(table))
+        write(data, error_rates.write(table))
     if json:
         output.print_json(proof.as_json(table))
     else:
@@ -58,7 +59,7 @@ def command(
 def _prove_fleets(seed: int, fleets: int, markdown: Path | None, *, json: bool) -> None:
     rows = proving_fleets.prove_fleets(seed, fleets)
     if markdown is not None:
-        markdown.write_text(proof.fleets_markdown(rows, seed, fleets))
+        write(markdown, proof.fleets_markdown(rows, seed, fleets))
     if json:
         output.print_json(proof.fleets_as_json(rows))
     else:

@@ -12,6 +12,7 @@ from steelyard.cli import _output as output
 from steelyard.errors import UsageError
 from steelyard.keep import query
 from steelyard.lab.many import open_places
+from steelyard.lab.output import beside
 from steelyard.show import answer
 
 Format = Literal["table", "csv", "json", "parquet"]
@@ -47,16 +48,17 @@ def command(
         raise UsageError("parquet is no text: say where it goes with -o FILE.parquet")
     if form == "table" and output_file is not None:
         raise UsageError(f"{output_file}: a table is for a terminal; choose --format csv, json or parquet")
-    with open_places(places, output.complain, output_file) as sessions:
-        if form == "parquet" and output_file is not None:
-            sessions.write_parquet(sql, output_file)
-            return
+    if form == "parquet" and output_file is not None:
+        with beside(output_file) as part, open_places(places, output.complain, part) as sessions:
+            sessions.write_parquet(sql, part)
+        return
+    with open_places(places, output.complain) as sessions:
         found = sessions.ask(sql)
         match form:
             case "csv":
-                _write(answer.as_csv(found.columns, found.rows), output_file)
+                output.print_data(answer.as_csv(found.columns, found.rows), output_file)
             case "json":
-                _write(answer.as_json(found.columns, found.rows), output_file)
+                output.print_data(answer.as_json(found.columns, found.rows), output_file)
             case _:
                 answer.show(found.columns, found.rows, output.console())
 
@@ -66,13 +68,3 @@ def _by_ending(path: Path | None) -> Format:
     if path is not None and path.suffix not in endings:
         raise UsageError(f"{path}: the ending says no format; name it .csv, .json or .parquet, or give --format")
     return "table" if path is None else endings[path.suffix]
-
-
-def _write(text: str, path: Path | None) -> None:
-    if path is None:
-        output.print_text(text)
-        return
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): choose another place with -o") from error

@@ -13,6 +13,8 @@ from steelyard.errors import UsageError
 from steelyard.judge import rules
 from steelyard.judge.report import report
 from steelyard.keep import session as sessions
+from steelyard.lab.limits import V8_BYTES, require_addresses
+from steelyard.lab.output import write
 from steelyard.settings import parse_margin
 from steelyard.show import charts, html
 from steelyard.show.console import Console
@@ -42,15 +44,16 @@ def command(
         Differences between sessions that are smaller than this do not matter: ``2%``.
     """
     share = parse_margin(margin)
+    require_addresses(V8_BYTES, "the page")
     if len(session) > _MOST:
         raise UsageError(f"a page holds at most {_MOST} sessions, one a letter: ask `steelyard query` of more")
     made = report([sessions.read(path) for path in session or (sessions.latest(),)], margin=share)
     outcomes = rules.check(made)
-    _write(output_file, html.page(made, outcomes).encode())
+    write(output_file, html.page(made, outcomes).encode())
     if figures is not None:
         for name, drawn in charts.files(made).items():
-            _write(figures / f"{name}.svg", charts.svg(drawn).encode())
-            _write(figures / f"{name}.png", charts.png(drawn))
+            write(figures / f"{name}.svg", charts.svg(drawn).encode())
+            write(figures / f"{name}.png", charts.png(drawn))
     for outcome in outcomes:
         for line in outcome.broken:
             Console(stderr=True).print(f"rule {outcome.number} of 12 is not kept: {line}", soft_wrap=True)
@@ -58,11 +61,3 @@ def command(
     if figures is not None:
         words.print(str(figures), soft_wrap=True)
     words.print(str(output_file), soft_wrap=True)
-
-
-def _write(path: Path, contents: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(contents)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): choose another place") from error

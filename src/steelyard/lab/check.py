@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from steelyard.errors import SteelyardError
+from steelyard.errors import BusyError
 from steelyard.judge import comparisons
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.lab.compare import BLOCKS, compare_files, labels, measure_pairs, read_side, varied_folders, vary
@@ -72,7 +72,7 @@ def _why_not_again(lab: Lab, new: Session) -> str | None:
 def confirm(first: Comparisons, second: Comparisons) -> Comparisons:
     """The first verdicts, but what was worse counts only if it was worse again; else it is undecided."""
     if second.void is not None:
-        raise SteelyardError(f"the repetition is void ({second.void}): run the check again on a quieter machine")
+        raise BusyError(f"the repetition is void ({second.void}): run the check again on a quieter machine")
     again = {case.case: case for case in second.cases}
 
     def confirmed(case: Compared) -> Compared:

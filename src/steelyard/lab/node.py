@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import signal
 import sys
 import tempfile
 import time
@@ -75,7 +74,7 @@ def measure_part(part: Part, messages: Messages) -> None:
         speaker.say(Word(at=0, what="ended", code=error.exit_code, said=str(error)))
         raise
     except KeyboardInterrupt as error:
-        if isinstance(error, Interrupted) and error.signal == signal.SIGTERM:
+        if isinstance(error, Interrupted) and error.exit_code == fleet.TOLD_TO_STOP:
             messages.say(f"steelyard: the session of {part.token} was told to stop; nothing of it is kept")
             speaker.say(Word(at=0, what="ended", code=fleet.TOLD_TO_STOP, said="it was told to stop"))
         else:

@@ -17,6 +17,7 @@ from steelyard.errors import SelectionError, SessionFileError, UsageError
 from steelyard.judge.answers import operands
 from steelyard.keep import session as sessions
 from steelyard.lab.messages import Messages, Silent
+from steelyard.lab.signals import ended_in_order
 from steelyard.measure import catalog, conduct, machine, plan
 from steelyard.measure.audit import audit
 from steelyard.measure.runner import ProcessRunner, scratch_folder
@@ -171,7 +172,7 @@ class Lab:
         """
         where = path or sessions.new_path(self.host.key)
         try:
-            with machine.lock(self.say_that_it_waits) as held:
+            with ended_in_order(), machine.lock(self.say_that_it_waits) as held:
                 if before and sessions.read(where) != before:
                     raise SessionFileError(
                         f"another program resumed {where} while this one waited: look at it, then resume it again"

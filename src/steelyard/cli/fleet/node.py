@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +15,7 @@ from steelyard.errors import Interrupted, UsageError
 from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
 from steelyard.lab.node import Part, measure_part
+from steelyard.lab.signals import ended_in_order
 from steelyard.measure import engines
 from steelyard.records import FleetPlan
 from steelyard.units import parse_duration
@@ -69,23 +67,12 @@ def command(
         lock_wait_s=parse_duration(lock_wait),
         idle_wait_s=None if even_if_busy else parse_duration(idle_wait),
     )
-    sys.stderr = _LosableWords(io.FileIO(2, "w", closefd=False))
     try:
-        measure_part(part, output.Terminal())
+        with ended_in_order():
+            measure_part(part, output.Terminal())
     except Interrupted as stopped:
-        if stopped.signal == signal.SIGTERM:
-            return fleet.TOLD_TO_STOP
-        raise
+        return stopped.exit_code
     return None
-
-
-class _LosableWords(io.TextIOWrapper):
-    """Standard error that loses what has no place: Slurm keeps it in a file, which may lie on the disk that is full."""
-
-    def write(self, text: str) -> int:
-        with contextlib.suppress(OSError):
-            os.write(self.fileno(), text.encode(errors="replace"))
-        return len(text)
 
 
 def _read(plan: str) -> FleetPlan:

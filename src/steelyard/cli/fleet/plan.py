@@ -13,8 +13,8 @@ from cyclopts import Parameter
 import steelyard
 from steelyard.cli import _output as output
 from steelyard.cli._output import Measuring
-from steelyard.errors import UsageError
 from steelyard.keep.fleet import write_json
+from steelyard.lab.output import write
 from steelyard.lab.session import Lab
 from steelyard.records import FleetPlan
 from steelyard.settings import Settings
@@ -56,11 +56,5 @@ def command(
         cases=tuple(case.name for case in cases),
         settings=settings.with_seed(),
     )
-    try:
-        with output_file.open("xb") as file:
-            file.write(write_json(plan))
-    except FileExistsError:
-        raise UsageError(f"{output_file} exists: name another file with -o, or remove it") from None
-    except OSError as error:
-        raise UsageError(f"{output_file} cannot be written ({error.strerror}): choose another place with -o") from error
+    write(output_file, write_json(plan), new=True)
     sys.stdout.write(f"{output_file}: {len(cases)} cases; `steelyard fleet run {output_file}` measures them\n")

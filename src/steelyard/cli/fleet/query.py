@@ -37,8 +37,8 @@ def command(
         found = opened.ask(sql)
     match format_:
         case "csv":
-            output.print_text(answer.as_csv(found.columns, found.rows))
+            output.print_data(answer.as_csv(found.columns, found.rows))
         case "json":
-            output.print_text(answer.as_json(found.columns, found.rows))
+            output.print_data(answer.as_json(found.columns, found.rows))
         case _:
             answer.show(found.columns, found.rows, output.console())

@@ -15,6 +15,7 @@ from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
 from steelyard.keep.session import now
 from steelyard.lab.fleet import Driver, time_limit_s
+from steelyard.lab.signals import ended_in_order
 from steelyard.measure import engines
 from steelyard.measure.engines import Unreachable
 from steelyard.records import FleetOrder
@@ -115,7 +116,7 @@ def drive(folder: FleetFolder, order: FleetOrder, *, start_within: str, node_wai
     waits = parse_duration(start_within), parse_duration(node_wait)
     words = Console(stderr=True)
     try:
-        with Board(words) as board:
+        with ended_in_order(), Board(words) as board:
             driver = Driver(folder, order, board, start_within_s=waits[0], node_wait_s=waits[1])
             driver.drive(parse_duration(poll) if poll else None)
     except KeyboardInterrupt:
