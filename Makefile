@@ -16,7 +16,7 @@ help: ## list the targets
 
 # What was skipped because a compiler was missing is built once there is one.
 FOUND = $(shell PATH="$$PATH:$$HOME/.cargo/bin"; \
-	for tool in cc c++ gcc clang llvm-profdata objdump go cargo rustc node nodejs javac; do command -v $$tool; done)
+	for tool in cc c++ gcc clang llvm-profdata objdump go cargo rustc node nodejs javac; do command -v $$tool; done; :)
 $(VENV)/.compilers: always
 	@mkdir -p $(VENV); echo '$(FOUND)' | cmp -s - $@ || echo '$(FOUND)' >$@
 
