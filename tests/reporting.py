@@ -65,6 +65,7 @@ def a_full_session(path: str = "full.session.jsonl", slower: float = 1.0, key: s
         full_costs(slower) | {name: steady(cost, BLOCKS) for name, cost in CONTROLS.items()},
         baselines={name: "call/loop@same" for name in full_costs() if name.startswith("switch/yield")},
         skips={"message/latency_rdma": "no such device"},
+        family="counter",
     )
     header = msgspec.structs.replace(session.header, machine=a_machine(key=key), command=("run", "call/*"))
     end = End(at="2026-01-02T04:00:00+00:00", reason="blocks", blocks=BLOCKS, wall_s=120.0, timed_s=80.0)

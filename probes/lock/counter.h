@@ -360,7 +360,7 @@ static void counter_selftest(struct probe_run *run)
 
 #define COUNTER_DESCRIPTION \
     .operation = "one addition to the shared number by any of the contexts; wall time of all, without creation", \
-    .statistic = "median", .placements = "same,free", \
+    .statistic = "median", .placements = "same,free", .family = "counter", \
     .metrics = (const struct probe_metric[]){ \
         {"increment", "s", "lower", "wall", "operations", "time of an addition, from common start to last end"}, \
         {"increment_cpu", "s", "lower", "cpu", "operations", "CPU time of an addition, of all contexts"}, \

@@ -342,7 +342,7 @@ static void bandwidth_selftest(struct probe_run *run)
 /* The descriptor, in parts for those that have more metrics or parameters. */
 #define BANDWIDTH_COMMON \
     .operation = "one message of `size` bytes, one way, from the send until it is received in full", \
-    .statistic = "median", .placements = "same,cross", .setup = bandwidth_setup
+    .statistic = "median", .placements = "same,cross", .family = "bandwidth", .setup = bandwidth_setup
 
 #define BANDWIDTH_METRICS \
     {"bandwidth", "B/s", "higher", "bytes", "wall", "bytes received in a second"}, \

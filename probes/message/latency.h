@@ -361,15 +361,18 @@ static void latency_teardown(struct probe_run *run)
 {
     struct exchange *exchange = run->state;
     if (exchange->timing_s > TIMING_SHARE * exchange->round_trip_s)
-        probe_caveat("mean, median, p99 and p99_9: timing one message costs up to %.0f ns, more than %.0f %% of a round "
-                     "trip; these hold it, round_trip at most %.0f %%", exchange->timing_s * 1e9, TIMING_SHARE * 100,
-                     TIMING_BUDGET * 100);
+        probe_caveat_of("mean,median,p99,p99_9", "mean, median, p99 and p99_9: timing one message costs up to %.0f ns, "
+                        "more than %.0f %% of a round trip; these hold it, round_trip at most %.0f %%",
+                        exchange->timing_s * 1e9, TIMING_SHARE * 100, TIMING_BUDGET * 100);
     if (exchange->step_s > TIMING_SHARE * exchange->round_trip_s)
-        probe_caveat("median, p99 and p99_9: the clock for single messages has steps of at least %.0f ns, more than "
-                     "%.0f %% of a round trip, and these are no finer", exchange->step_s * 1e9, TIMING_SHARE * 100);
+        probe_caveat_of("median,p99,p99_9", "median, p99 and p99_9: the clock for single messages has steps of at least "
+                        "%.0f ns, more than %.0f %% of a round trip, and these are no finer", exchange->step_s * 1e9,
+                        TIMING_SHARE * 100);
+    const bool neither = exchange->tails->count < ENOUGH_FOR_P99;
     if (exchange->tails->count < ENOUGH_FOR_P99_9)
-        probe_caveat("%s: too few messages; a longer --target or more --values would give it",
-                     exchange->tails->count < ENOUGH_FOR_P99 ? "p99 and p99_9" : "p99_9");
+        probe_caveat_of(neither ? "p99,p99_9" : "p99_9",
+                        "%s: too few messages; a longer --target or more --values would give it",
+                        neither ? "p99 and p99_9" : "p99_9");
     signal(SIGCHLD, SIG_DFL);
     __atomic_store_n(&exchange->talk->request, REQUEST_STOP, __ATOMIC_RELEASE);
     channel_send(exchange->channel, CALLER, exchange->out, exchange->size);
@@ -411,7 +414,7 @@ static void latency_selftest(struct probe_run *run)
 /* The rest of the descriptor is the same for every mechanism. */
 #define LATENCY_DESCRIPTION(placements_, uses_) \
     .operation = "one round trip of a message of `size` bytes between two contexts, there and back", \
-    .statistic = "median", .placements = placements_, .uses = uses_, \
+    .statistic = "median", .placements = placements_, .uses = uses_, .family = "latency", \
     .metrics = (const struct probe_metric[]){ \
         {"round_trip", "s", "lower", "wall", "operations", "time of one round trip, from a batch timed as a whole"}, \
         {"mean", "s", "lower", "timed_s", "timed", "mean of the round trips that were timed one by one"}, \

@@ -17,6 +17,7 @@ from server import Server, main  # noqa: E402
 
 class GunicornGevent(Server):
     title = "gunicorn (gevent)"
+    family = "gunicorn"
     module = "gunicorn"
     most_threads = 1
     needs = ("gevent",)

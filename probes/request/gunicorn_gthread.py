@@ -18,6 +18,7 @@ from server import Server, main  # noqa: E402
 
 class GunicornGthread(Server):
     title = "gunicorn (gthread)"
+    family = "gunicorn"
     module = "gunicorn"
 
     def command(self):

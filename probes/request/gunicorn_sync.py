@@ -17,6 +17,7 @@ from server import Server, main  # noqa: E402
 
 class GunicornSync(Server):
     title = "gunicorn (sync)"
+    family = "gunicorn"
     module = "gunicorn"
     most_threads = 1
     refuses = {"keep_alive=yes": "closes each connection, as its sync worker keeps none"}

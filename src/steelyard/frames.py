@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.errors import InstallationError, SelectionError, SessionFileError, UsageError
 from steelyard.judge import comparisons
-from steelyard.judge.findings import CaseFinding, Findings, judge
+from steelyard.judge.cases import CaseFinding
+from steelyard.judge.findings import Findings, judge
 from steelyard.judge.history import cases_like, history, past
 from steelyard.judge.report import report
 from steelyard.judge.samples import case_runs, numbers

@@ -70,7 +70,7 @@ class Descriptor(Record, frozen=True, kw_only=True):
     """What a probe says about itself (``--describe``).
 
     ``warms_up``: it compiles itself while it runs, so that the values of a run are a time series. ``value_ms``: values
-    need be no longer; 0 where it does not say.
+    need be no longer; 0 where it does not say. ``family``: what its ways are drawn and tabled together as.
     """
 
     protocol: int
@@ -86,6 +86,7 @@ class Descriptor(Record, frozen=True, kw_only=True):
     baseline: str | None = None
     warms_up: bool = False
     value_ms: int = 0
+    family: str | None = None
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, if the probe has it."""
@@ -266,11 +267,13 @@ class Meta(Record, frozen=True, kw_only=True):
 
 
 class Transcript(Record, frozen=True, kw_only=True):
-    """All that a probe printed in a run that ended properly."""
+    """All that a probe printed in a run that ended properly. ``caveat_metrics`` and ``faults`` are as in a `Run`."""
 
     meta: Meta
     values: tuple[Value, ...]
     caveats: tuple[str, ...] = ()
+    caveat_metrics: dict[str, tuple[str, ...]] = {}
+    faults: tuple[str, ...] = ()
 
 
 class Machine(Record, frozen=True, kw_only=True):
@@ -424,7 +427,11 @@ class Plan(Record, frozen=True, kw_only=True, tag="plan", tag_field="type"):
 
 
 class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
-    """One process of a case. ``block`` is 0 outside the blocks; shares are of the run's CPUs over its wall time."""
+    """One process of a case. ``block`` is 0 outside the blocks; shares are of the run's CPUs over its wall time.
+
+    ``caveat_metrics``: the metrics that a caveat concerns; a caveat that is not in there concerns them all.
+    ``faults``: the caveats that say what the measured program does wrong.
+    """
 
     case: str
     role: Literal["pilot", "block", "sentinel"]
@@ -437,6 +444,8 @@ class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
     operations: int = 0
     values: tuple[Value, ...] = ()
     caveats: tuple[str, ...] = ()
+    caveat_metrics: dict[str, tuple[str, ...]] = {}
+    faults: tuple[str, ...] = ()
     error: str | None = None
     cpus: tuple[int, ...] = ()
     compiler: str = ""

@@ -33,6 +33,7 @@ struct options {
 
 static struct {
     char text[MAX_CAVEATS][256];
+    const char *metrics[MAX_CAVEATS]; /* that it concerns; NULL for all */
     int count;
 } caveats;
 static const struct contexts *live_contexts;
@@ -78,18 +79,33 @@ static _Noreturn void usage(const char *format, ...)
     leave(2, format, arguments);
 }
 
-void probe_caveat(const char *format, ...)
+static void note(const char *metrics, const char *format, va_list arguments)
 {
     char text[sizeof caveats.text[0]];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
     for (int i = 0; i < caveats.count; i++)
         if (strcmp(caveats.text[i], text) == 0)
             return;
-    if (caveats.count < MAX_CAVEATS)
+    if (caveats.count < MAX_CAVEATS) {
+        caveats.metrics[caveats.count] = metrics;
         strcpy(caveats.text[caveats.count++], text);
+    }
+}
+
+void probe_caveat(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    note(NULL, format, arguments);
+    va_end(arguments);
+}
+
+void probe_caveat_of(const char *metrics, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    note(metrics, format, arguments);
+    va_end(arguments);
 }
 
 static int parameter_index(const struct probe *probe, const char *name)
@@ -319,6 +335,8 @@ static void describe(const struct probe *probe)
     print_pair("source", probe->source);
     print_pair("statistic", probe->statistic);
     print_pair("baseline", probe->baseline);
+    if (probe->family)
+        print_pair("family", probe->family);
     if (probe->value_ms)
         printf(",\"value_ms\":%u", probe->value_ms);
     print_list("placements", probe->placements, "\"");
@@ -414,6 +432,8 @@ static void print_end(uint64_t values)
     for (int i = 0; i < caveats.count; i++) {
         printf("{\"type\":\"caveat\"");
         print_pair("text", caveats.text[i]);
+        if (caveats.metrics[i])
+            print_list("metrics", caveats.metrics[i], "\"");
         printf("}\n");
     }
     printf("{\"type\":\"end\",\"values\":%" PRIu64 "}\n", values);

@@ -84,6 +84,7 @@ struct probe {
     unsigned value_ms;      /* optional: a session's values need be no longer; 0: as long as it asks for */
     const char *baseline;   /* optional: "question/way" of the case that measures this one's overhead; parameters of
                                the same name are passed on to it */
+    const char *family;     /* optional: the name under which ways of one question are drawn and tabled together */
     const struct probe_metric *metrics; /* required: ends with {0}; the first is the main figure */
     const struct probe_param *params;   /* optional: ends with {0} */
     void (*setup)(struct probe_run *run); /* optional: called once before the first batch, untimed */
@@ -125,6 +126,8 @@ const char *probe_choice(const struct probe_run *run, const char *name);
 
 /* A doubt that travels with the result; printed once a run however often it is said. */
 void probe_caveat(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, of these metrics alone: a string literal of names, comma separated. */
+void probe_caveat_of(const char *metrics, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* End the whole probe: exit code 1, or 77 with the reason why it can't run here. */
 _Noreturn void probe_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void probe_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -205,6 +205,7 @@ class Probe:
     #: Whether this process does the work, so that what the processor counts in it is the work's.
     works_itself: bool = True
     parameters: Tuple[Union[Integer, Choice], ...] = ()
+    family: Optional[str] = None  #: the name under which ways of one question are drawn and tabled together
     baseline: Optional[str] = None  #: "question/way" of the case that measures this one's overhead
 
     # Of this run, set before setup() is called:
@@ -213,7 +214,7 @@ class Probe:
     given: Dict[str, Any]  #: the parameters' values by name
 
     def __init__(self) -> None:
-        self.caveats: List[str] = []
+        self.caveats: List[Dict[str, Any]] = []
 
     def setup(self) -> None:
         """Called once before the first batch, untimed."""
@@ -232,10 +233,14 @@ class Probe:
         """Versions of what is measured beside the interpreter, for the record of each run; asked after setup()."""
         return {}
 
-    def caveat(self, text: str) -> None:
-        """Note a doubt that travels with the result; once a run however often it is said."""
-        if text not in self.caveats:
-            self.caveats.append(text)
+    def caveat(self, text: str, metrics: Tuple[str, ...] = (), fault: bool = False) -> None:
+        """Note a doubt that travels with the result; once a run however often it is said.
+
+        metrics: those that it concerns, if not all. fault: it says what the measured program does wrong.
+        """
+        caveat = {"text": text, **({"metrics": metrics} if metrics else {}), **({"fault": True} if fault else {})}
+        if caveat not in self.caveats:
+            self.caveats.append(caveat)
 
     def cpu_of(self, party: int) -> Optional[int]:
         """The CPU of a party: with `same` all share one, with `cross` they alternate, with `free` None."""
@@ -472,7 +477,7 @@ def _measure(probe: Probe, options: _Options) -> None:
         "search_ns": search_ns,
         **counted,
     }
-    caveats = [{"type": "caveat", "text": text} for text in probe.caveats]
+    caveats = [{"type": "caveat", **caveat} for caveat in probe.caveats]
     _print(meta, *(value.line() for value in values), *caveats, {"type": "end", "values": len(values)})
 
 
@@ -497,6 +502,7 @@ def _describe(kind: Type[Probe]) -> None:
         "protocol": PROTOCOL,
         "probe": identity(),
         **{name: getattr(kind, name) for name in ("question", "operation", "source", "statistic", "baseline")},
+        **({"family": kind.family} if kind.family else {}),
         "placements": kind.placements,
         "uses": kind.uses,
         "metrics": [metric._asdict() for metric in kind.metrics],

@@ -244,7 +244,7 @@ class Server(Probe):
         self._compare_bodies_under_load()
         if self.workload.own_folder:
             for complaint in conformance.wrong_with(self.port, self.workload.path, self.workload.data):
-                self.caveat(f"errors: {self.title} {complaint}")
+                self.caveat(complaint, fault=True)
         self._end()
         if self.workload.store:
             self.workload.store.end()
@@ -429,7 +429,7 @@ class Server(Probe):
         )
         for kind, count in load.broken.items():
             if count:
-                self.caveat(f"errors: {kind} errors of connections, as {self.generator.name} counts them")
+                self.caveat(f"breaks connections: {kind} errors, as {self.generator.name} counts them", fault=True)
         self._results.append(value)
         self._loads.append(load)
         self._set_bound(value, True)
@@ -451,8 +451,8 @@ class Server(Probe):
             who = f"{self.generator.name}{f' with {store.title} on its CPU' if store else ''}"
             limit = f"{who} was the limit: it had no CPU time left, and the server had"
             without = "neither throughput nor latency would be the server's"
-            self.caveat(f"requests and mean and p50 and p90 and p99 and longest: {limit}; {without}, and in those runs "
-                        "is not reported")  # fmt: skip
+            self.caveat(f"{limit}; {without}, and in those runs is not reported",
+                        metrics=("requests", "mean", "p50", "p90", "p99", "longest"))  # fmt: skip
 
     def _readings(self, name: str) -> float:
         """The sum of a reading over the values."""

@@ -15,8 +15,9 @@ import msgspec
 
 from steelyard.errors import InstallationError
 from steelyard.judge import studies
+from steelyard.judge.cases import CaseFinding
 from steelyard.judge.claims import ClaimVerdict, Operand
-from steelyard.judge.findings import CaseFinding, Findings
+from steelyard.judge.findings import Findings
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
 from steelyard.records import CasePattern, Placement, Record
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,10 +37,17 @@ class Column:
         """The name of its case."""
         return self.runs.planned.case.name
 
-    def is_doubted_by(self, caveat: str) -> bool:
-        """Whether a caveat of the probe concerns this figure: all do that do not name other metrics before a colon."""
-        named = set(re.split(r", | and ", caveat.partition(": ")[0]))
-        return self.metric.name in named or not named <= {metric.name for metric in self.runs.descriptor.metrics}
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The caveats of the probe that concern this figure, each once."""
+        return tuple(
+            dict.fromkeys(
+                caveat
+                for run in self.runs.counted
+                for caveat in run.caveats
+                if self.metric.name in run.caveat_metrics.get(caveat, (self.metric.name,))
+            )
+        )
 
 
 class Measured:

@@ -468,15 +468,7 @@ def _there(values: FloatArray) -> FloatArray:
 
 
 def _caveats(columns: Sequence[Column]) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(
-            f"{column.case}: {caveat}"
-            for column in columns
-            for run in column.runs.counted
-            for caveat in run.caveats
-            if column.is_doubted_by(caveat)
-        )
-    )
+    return tuple(dict.fromkeys(f"{column.case}: {caveat}" for column in columns for caveat in column.doubts))
 
 
 def _finite(value: float) -> float | None:

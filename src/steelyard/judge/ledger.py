@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from steelyard.judge.findings import CaseFinding, Findings, judge
+from steelyard.judge.cases import CaseFinding
+from steelyard.judge.findings import Findings, judge
 from steelyard.judge.samples import CaseRuns, case_runs
 from steelyard.records import Case, Metric, Record, Session, Statistic, Value
 

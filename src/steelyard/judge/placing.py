@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import msgspec
 
-from steelyard.judge.findings import CaseFinding, Findings
+from steelyard.judge.cases import CaseFinding
+from steelyard.judge.findings import Findings
 from steelyard.records import Observation, Record, Skip
 from steelyard.units import format_quantity
 
@@ -131,16 +132,15 @@ def _curves(
             groups[" ".join([case.probe, *fixed])].append(case)
     for name, cases in groups.items():
         # Where a probe tells real switches from others, those are meant.
-        figures = [next((other for other in case.others if other.metric == "real_switch"), None) for case in cases]
-        real = any(figures)
+        metric = cases[0].real_switch or cases[0].main.metric
         points = sorted(
             (int(case.parameters["contexts"]), figure.median)
-            for case, other in zip(cases, figures, strict=True)
-            if (figure := other if real else case.main) is not None and figure.median > 0 and figure.unit == "s"
+            for case in cases
+            if (figure := case.figure(metric)) is not None and figure.median > 0 and figure.unit == "s"
         )
         points = [point for point in points if point[0] >= _FEWEST]
         if len(points) >= 2:
-            found[name] = ("real_switch" if real else cases[0].main.metric, points)
+            found[name] = (metric, points)
     if not found:
         return {}, f"{findings.path} has no switch by contexts on one CPU: `steelyard run switch/yield` measures it"
     return found, None

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Compared
-from steelyard.judge.findings import CaseFinding
-from steelyard.judge.report import Judged, Method, Plot, Report, Series
+from steelyard.judge.plots import Plot, Series
+from steelyard.judge.report import Judged, Method, Report
 from steelyard.records import Record
 
 SOURCE = "Hoefler & Belli 2015, Scientific Benchmarking of Parallel Computing Systems, SC '15"

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 import numpy as np
 
 from steelyard.judge.comparisons import Compared, compare_cases
 from steelyard.judge.samples import CaseRuns, case_runs, run_number, runs_of
 from steelyard.judge.stats.comparison import CONFIDENCE
-from steelyard.records import Record, Run, Session
+from steelyard.records import Record, Session
 
 #: Differences below this do not choose a server.
 MARGIN = 0.05
@@ -30,8 +31,9 @@ _FIGURES = ("requests", "p50", "p99", "resident", "proportional", "ready")
 class ServerRow(Record, frozen=True, kw_only=True):
     """A server as it stands in the table; figures are medians in base units, None where there is none.
 
-    cpu_s: of all its processes, for one request. own_share: how much of that the application takes when nobody stands
-    before it. wrong: what it does wrong, a clause each; failed: why it has no figures.
+    cpu_s: of all its processes, for one request. own_share: how much of that the application takes when no server
+    stands before it. wrong: what it does wrong, a clause each. failed_runs: how many of its ``runs`` failed, the first
+    for the reason ``failed``; most of them where it has no figures.
     """
 
     server: str
@@ -45,18 +47,38 @@ class ServerRow(Record, frozen=True, kw_only=True):
     own_share: float | None = None
     wrong: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
+    runs: int = 0
+    failed_runs: int = 0
     failed: str | None = None
 
 
-class Advice(Record, frozen=True, kw_only=True):
-    """What the verdicts support. ``servers`` is empty where they support nothing; ``because`` says why either way.
+class Outcome(StrEnum):
+    """What the verdicts support."""
 
-    trade_offs: what speaks against it, proven as well. more_blocks: with how many more it might be decided.
+    FASTEST = "fastest"
+    EQUAL = "equal"
+    UNDECIDED = "undecided"
+    CONTRADICTED = "contradicted"
+    TOO_FEW = "too few servers"
+    VOID = "void"
+
+
+class Advice(Record, frozen=True, kw_only=True):
+    """What the verdicts support. ``servers`` is what may be recommended; it is empty where they support nothing.
+
+    candidate: the fastest of the pilot, with which each of the others was compared. faster, equal, slower, undecided:
+    what they proved to be by requests a second. lower_tail: those that are proven to have a lower p99 than it.
+    more_blocks: with how many more blocks it might be decided.
     """
 
-    servers: tuple[str, ...]
-    because: str
-    trade_offs: tuple[str, ...] = ()
+    outcome: Outcome
+    servers: tuple[str, ...] = ()
+    candidate: str | None = None
+    faster: tuple[str, ...] = ()
+    equal: tuple[str, ...] = ()
+    slower: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    lower_tail: tuple[str, ...] = ()
     more_blocks: int | None = None
 
 
@@ -81,12 +103,12 @@ def weigh(session: Session, *, margin: float = MARGIN) -> Weighed:
     alone = by_case.get(measured.pop(ALONE, ""))
     alone_s = _median(alone, "cpu") if alone else None
     rows = [_row(way, by_case[name], alone_s, session) for way, name in measured.items()]
-    failed = {row.server: row for row in rows if row.failed is not None}
+    failed = {row.server: row for row in rows if row.cpu_s is None}
     for run in session.runs:
         way = _way_of(run.case)
         if run.status == "failed" and way is not None and way not in measured and way not in failed and way != ALONE:
-            failed[way] = ServerRow(server=way, failed=run.error)
-    good = sorted((row for row in rows if row.failed is None), key=lambda row: -(row.requests_per_s or 0.0))
+            failed[way] = ServerRow(server=way, runs=1, failed_runs=1, failed=run.error)
+    good = sorted((row for row in rows if row.cpu_s is not None), key=lambda row: -(row.requests_per_s or 0.0))
     variant = next(iter(session.header.variants), None)
     environment: Mapping[str, str] = variant.environment if variant else {}
     void, advice = _advise(session, good, measured, margin)
@@ -122,12 +144,12 @@ def _median(runs: CaseRuns, name: str) -> float | None:
 def _row(way: str, runs: CaseRuns, alone_s: float | None, session: Session) -> ServerRow:
     everything = runs_of(runs.planned.case.name, session.runs)
     broken = [run for run in everything if run.status == "failed"]
-    wrong, doubts = _clauses(everything)
+    said = dict.fromkeys(caveat for run in everything for caveat in run.caveats)
+    wrong = tuple(dict.fromkeys(fault for run in everything for fault in run.faults))
+    failed = broken[0].error if broken else None
     cpu_s = _median(runs, "cpu")
     if cpu_s is None or 2 * len(broken) > len(everything):
-        return ServerRow(server=way, failed=next((run.error for run in broken), "it has no figure"), wrong=wrong)
-    if broken:
-        wrong = (f"failed in {len(broken)} of {len(everything)} runs: {broken[0].error}", *wrong)
+        return ServerRow(server=way, wrong=wrong, runs=len(everything), failed_runs=len(broken), failed=failed)
     requests, p50, p99, resident, proportional, ready = (_median(runs, name) for name in _FIGURES)
     return ServerRow(
         server=way,
@@ -140,15 +162,11 @@ def _row(way: str, runs: CaseRuns, alone_s: float | None, session: Session) -> S
         ready_s=ready,
         own_share=min(1.0, alone_s / cpu_s) if alone_s else None,
         wrong=wrong,
-        caveats=doubts,
+        caveats=tuple(caveat for caveat in said if caveat not in wrong),
+        runs=len(everything),
+        failed_runs=len(broken),
+        failed=failed,
     )
-
-
-def _clauses(runs: Sequence[Run]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the probe says of the server's faults (its caveats on errors), and its other doubts."""
-    said = dict.fromkeys(caveat for run in runs for caveat in run.caveats)
-    wrong = tuple(caveat.removeprefix("errors: ") for caveat in said if caveat.startswith("errors: "))
-    return wrong, tuple(caveat for caveat in said if not caveat.startswith("errors: "))
 
 
 # --- the recommendation -----------------------------------------------------------------------------------------------
@@ -169,8 +187,7 @@ def _advise(
     """Why the session is void, if it is, and what its verdicts support."""
     names = [row.server for row in rows]
     if len(names) < 2:
-        why = "there is nothing to compare: fewer than two servers could be measured"
-        return None, Advice(servers=(), because=why)
+        return None, Advice(outcome=Outcome.TOO_FEW)
     best = max(names, key=lambda name: _pilot_rate(cases[name], session))
     pairs = [(name, cases[best], cases[name]) for name in names if name != best]
     # Both metrics are one family: half of the error rate for each holds the whole of it.
@@ -178,7 +195,7 @@ def _advise(
     fast = compare_cases(session, pairs, (best, "others"), margin=margin, alpha=alpha, metric=_THROUGHPUT)
     tail = compare_cases(session, pairs, (best, "others"), margin=margin, alpha=alpha, metric=_TAIL)
     if fast.void:
-        return fast.void, Advice(servers=(), because=f"the session is void: {fast.void}")
+        return fast.void, Advice(outcome=Outcome.VOID)
     return None, _from_verdicts(best, names, fast.cases, tail.cases)
 
 
@@ -188,29 +205,26 @@ def _better(compared: Compared) -> bool:
 
 
 def _from_verdicts(best: str, names: Sequence[str], fast: Sequence[Compared], tail: Sequence[Compared]) -> Advice:
-    faster = [c.case for c in fast if _better(c)]
-    undecided = [c for c in fast if c.verdict == "undecided"]
-    unknown = [name for name in names if name != best and name not in {c.case for c in fast}]
-    more = [c.more_blocks for c in undecided if c.more_blocks is not None]
+    faster = tuple(c.case for c in fast if _better(c))
+    equal = tuple(c.case for c in fast if c.verdict == "equivalent")
+    slower = tuple(c.case for c in fast if c.verdict == "different" and c.worse)
+    undecided = tuple(name for name in names if name not in {best, *faster, *equal, *slower})
     if faster:
-        why = f"{best} was the fastest in the pilot, and {_and(faster)} proved faster in the blocks: measure again"
-        return Advice(servers=(), because=why)
-    if undecided or unknown:
-        open_ = [*(c.case for c in undecided), *unknown]
-        who = "any other" if len(open_) == len(names) - 1 > 1 else _and(open_)
-        why = f"{best} answers the most requests, but whether more than {who} is undecided"
-        return Advice(servers=(), because=why, more_blocks=max(more, default=None))
-    equal = [c.case for c in fast if c.verdict == "equivalent"]
-    others = [c.case for c in fast if c.case not in equal]
-    trade_offs = tuple(f"{c.case} has a lower p99" for c in tail if _better(c))
-    if equal:
-        beyond = f", and more than {_and(others)}" if others else ""
-        why = f"{_and([best, *equal])} answer as many requests as each other{beyond}"
+        outcome = Outcome.CONTRADICTED
+    elif undecided:
+        outcome = Outcome.UNDECIDED
     else:
-        why = f"{best} answers more requests than every other"
-    return Advice(servers=(best, *equal), because=why, trade_offs=trade_offs)
-
-
-def _and(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+        outcome = Outcome.EQUAL if equal else Outcome.FASTEST
+    decided = outcome in {Outcome.EQUAL, Outcome.FASTEST}
+    more = [c.more_blocks for c in fast if c.more_blocks is not None]
+    return Advice(
+        outcome=outcome,
+        servers=(best, *equal) if decided else (),
+        candidate=best,
+        faster=faster,
+        equal=equal,
+        slower=slower,
+        undecided=undecided,
+        lower_tail=tuple(c.case for c in tail if _better(c)) if decided else (),
+        more_blocks=max(more, default=None) if outcome is Outcome.UNDECIDED else None,
+    )

@@ -368,13 +368,7 @@ def _label(column: Column) -> str:
 
 
 def _caveats(columns: Sequence[Column]) -> tuple[str, ...]:
-    said = dict.fromkeys(
-        f"{column.case}: {caveat}"
-        for column in columns
-        for run in column.runs.counted
-        for caveat in run.caveats
-        if column.is_doubted_by(caveat)
-    )
+    said = dict.fromkeys(f"{column.case}: {caveat}" for column in columns for caveat in column.doubts)
     for column in columns:
         runs = column.runs.counted
         disturbed = sum(bool(run.disturbed) for run in runs)

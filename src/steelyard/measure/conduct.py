@@ -313,6 +313,8 @@ class Conductor:
             operations=transcript.meta.operations if transcript else 0,
             values=values,
             caveats=transcript.caveats if transcript else (),
+            caveat_metrics=transcript.caveat_metrics if transcript else {},
+            faults=transcript.faults if transcript else (),
             error=outcome.error,
             cpus=outcome.cpus,
             compiler=transcript.meta.compiler if transcript else "",

@@ -33,6 +33,8 @@ class _ValueLine(Value, frozen=True, kw_only=True, tag="value", tag_field="type"
 
 class _CaveatLine(msgspec.Struct, frozen=True, tag="caveat", tag_field="type"):
     text: str
+    metrics: tuple[str, ...] = ()
+    fault: bool = False
 
 
 class _EndLine(msgspec.Struct, frozen=True, tag="end", tag_field="type"):
@@ -135,7 +137,7 @@ def parse_transcript(output: bytes, case: Case, descriptor: Descriptor) -> Trans
     """Read what a run printed. Raises ProtocolError when it is not whole: no `end` is a failure, not a short run."""
     meta: Meta | None = None
     values: list[Value] = []
-    caveats: list[str] = []
+    caveats: list[_CaveatLine] = []
     ended = False
     for line in output.splitlines():
         if ended:
@@ -152,7 +154,7 @@ def parse_transcript(output: bytes, case: Case, descriptor: Descriptor) -> Trans
             case _ValueLine():
                 values.append(record)
             case _CaveatLine():
-                caveats.append(record.text)
+                caveats.append(record)
             case _EndLine():
                 ended = True
                 if record.values != len(values):
@@ -162,7 +164,16 @@ def parse_transcript(output: bytes, case: Case, descriptor: Descriptor) -> Trans
     _check_meta(meta, case)
     for value in values:
         _check_value(value, descriptor)
-    return Transcript(meta=_plain(meta, Meta), values=tuple(_plain(v, Value) for v in values), caveats=tuple(caveats))
+    names = {metric.name for metric in descriptor.metrics}
+    if unknown := [name for caveat in caveats for name in caveat.metrics if name not in names]:
+        raise ProtocolError(f"printed a caveat about {unknown[0]}, and it has no metric of that name")
+    return Transcript(
+        meta=_plain(meta, Meta),
+        values=tuple(_plain(v, Value) for v in values),
+        caveats=tuple(caveat.text for caveat in caveats),
+        caveat_metrics={caveat.text: caveat.metrics for caveat in caveats if caveat.metrics},
+        faults=tuple(caveat.text for caveat in caveats if caveat.fault),
+    )
 
 
 def _unfinished(output: bytes, ended: bool) -> str:

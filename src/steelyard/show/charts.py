@@ -16,7 +16,8 @@ import altair as alt
 import vl_convert
 
 from steelyard.judge.comparisons import Compared
-from steelyard.judge.report import Ghost, Plot, Report, Series, Spot
+from steelyard.judge.plots import Ghost, Plot, Series, Spot
+from steelyard.judge.report import Report
 from steelyard.show.comparison import interval as change_interval
 from steelyard.show.comparison import percent, verdict
 from steelyard.show.visible import visible_data

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from steelyard.judge.findings import Cell, Figure
+from steelyard.judge.cases import Figure
+from steelyard.judge.curves import Cell
 from steelyard.judge.knees import Knee
 from steelyard.judge.tables import Entry
 from steelyard.units import format_interval, format_quantity

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from steelyard.judge.findings import CaseFinding, Figure, Findings
+from steelyard.judge.cases import CaseFinding, Figure
+from steelyard.judge.findings import Findings
 
 
 def cases(findings: Findings) -> list[dict[str, Any]]:

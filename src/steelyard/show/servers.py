@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.table import Table
 
-from steelyard.judge.servers import ServerRow, Weighed
+from steelyard.judge.servers import Outcome, ServerRow, Weighed
 from steelyard.show.console import Console, words
 from steelyard.units import format_quantity
 
@@ -39,7 +41,7 @@ def _table(weighed: Weighed, console: Console) -> None:
     for head in ("requests", "CPU a request", "own", "p50", "p99", "resident", "ready in"):
         table.add_column(head, justify="right", no_wrap=True)
     for row in weighed.rows:
-        if row.failed is None:
+        if row.cpu_s is not None:
             table.add_row(words(row.server, style="cyan"), *_cells(row))
     console.print(table)
 
@@ -64,8 +66,8 @@ def _wrong(weighed: Weighed, console: Console) -> None:
     """What servers do wrong, said once for all that do it."""
     by_clause: dict[str, list[str]] = {}
     for row in weighed.rows:
-        for clause in (*((row.failed,) if row.failed else ()), *row.wrong):
-            by_clause.setdefault(_without_name(clause), []).append(row.server)
+        for clause in (*_failures(row), *row.wrong):
+            by_clause.setdefault(clause, []).append(row.server)
     if by_clause:
         console.print()
         console.print("what they do wrong with it", style="bold")
@@ -73,13 +75,10 @@ def _wrong(weighed: Weighed, console: Console) -> None:
         console.print(words("  ", (", ".join(servers), "cyan"), f": {clause}"))
 
 
-def _without_name(clause: str) -> str:
-    """The clause without the server's own name before its verb, so that those of several servers are alike."""
-    for verb in ("answers ", "lets ", "takes ", "is not ", "breaks ", "does not "):
-        _, found, rest = clause.partition(f" {verb}")
-        if found:
-            return f"{verb}{rest}"
-    return clause
+def _failures(row: ServerRow) -> list[str]:
+    if row.cpu_s is None:
+        return [row.failed or "it has no figure"]
+    return [f"failed in {row.failed_runs} of {row.runs} runs: {row.failed}"] if row.failed_runs else []
 
 
 def _doubts(weighed: Weighed, console: Console) -> None:
@@ -100,14 +99,47 @@ def _advice(weighed: Weighed, console: Console) -> None:
     console.print()
     if advice.servers:
         which = advice.servers[0] if len(advice.servers) == 1 else f"any of {', '.join(advice.servers)}"
-        console.print(words(("recommended: ", "bold green"), f"{which}, as {advice.because}"))
-        for trade_off in advice.trade_offs:
-            console.print(f"  but {trade_off}")
+        console.print(words(("recommended: ", "bold green"), f"{which}, as {because(weighed)}"))
+        for server in advice.lower_tail:
+            console.print(f"  but {server} has a lower p99")
     else:
-        console.print(words(("no recommendation: ", "bold yellow"), advice.because))
+        console.print(words(("no recommendation: ", "bold yellow"), because(weighed)))
         if advice.more_blocks:
             console.print(f"  about {advice.more_blocks} more blocks may decide it (--blocks)")
     margin = f"{100 * weighed.margin:g} %"
     console.print(
         words(f"{weighed.blocks} blocks; differences below {margin} choose nothing; verdicts hold together at 95 %")
     )
+
+
+def because(weighed: Weighed) -> str:
+    """Why a server is recommended, or why none is. The first server is that of the table: the blocks' first."""
+    advice, first = weighed.advice, weighed.rows[0].server if weighed.rows else ""
+    match advice.outcome:
+        case Outcome.TOO_FEW:
+            return "there is nothing to compare: fewer than two servers could be measured"
+        case Outcome.VOID:
+            return f"the session is void: {weighed.void}"
+        case Outcome.CONTRADICTED:
+            return (
+                f"{advice.candidate} was the fastest in the pilot, and {_and(advice.faster)} proved faster in the "
+                "blocks: measure again"
+            )
+        case Outcome.UNDECIDED if advice.candidate == first:
+            others = len(advice.faster + advice.equal + advice.slower)
+            open_ = _and(advice.undecided) if others or len(advice.undecided) == 1 else "any other"
+            return f"{first} answered the most requests, but whether it is faster than {open_} is undecided"
+        case Outcome.UNDECIDED:
+            pilot = f"in the blocks and {advice.candidate}, with which all were compared, in the pilot"
+            question = f"whether {advice.candidate} is faster than {_and(advice.undecided)} is undecided"
+            return f"{first} answered the most requests {pilot}; {question}"
+        case Outcome.EQUAL:
+            beyond = f", and more than {_and(advice.slower)}" if advice.slower else ""
+            return f"{_and(advice.servers)} answer as many requests as each other{beyond}"
+        case Outcome.FASTEST:
+            return f"{advice.candidate} answers more requests than every other"
+
+
+def _and(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -9,7 +9,10 @@ from itertools import groupby
 
 from rich.table import Table
 
-from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Matrix, PriceList
+from steelyard.judge.cases import CaseFinding, Figure
+from steelyard.judge.curves import Curve, Matrix
+from steelyard.judge.findings import Findings
+from steelyard.judge.prices import PriceList
 from steelyard.records import Descriptor, Disturbance, Machine, Skip
 from steelyard.show import figure_text, steps, tables
 from steelyard.show.console import Cell, Console, lines, words

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
+from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Compared, Comparisons
-from steelyard.judge.findings import CaseFinding, Findings
+from steelyard.judge.findings import Findings
 from steelyard.judge.history import History, Series, Turn
 from steelyard.records import Header, Record
 from steelyard.show import comparison, history

@@ -52,13 +52,14 @@ def served(
     p99: Mapping[str, float] | None = None,
     pilot: Mapping[str, float] | None = None,
     caveats: Mapping[str, tuple[str, ...]] | None = None,
+    faults: Mapping[str, tuple[str, ...]] | None = None,
     failed: Mapping[str, str] | None = None,
     alone: float | None = None,
 ) -> Session:
     """The session in which each server answered so many requests a second in each block.
 
-    p99: by server, with 2 ms for the others. pilot: what each answered there, else as in the first block. failed: the
-    reason by server. alone: CPU time of the application.
+    p99: by server, with 2 ms for the others. pilot: what each answered there, else as in the first block. faults: the
+    caveats that say what it does wrong. failed: the reason by server. alone: CPU time of the application.
     """
     blocks = max(map(len, rates.values()), default=8)
     runs = []
@@ -67,8 +68,8 @@ def served(
         runs.append(a_run(a_server(way), 0, role="pilot", values=(answered(first),)))
         for block, rate in enumerate(figures, start=1):
             value = answered(rate, p99=(p99 or {}).get(way, 2e-3) * (1 + 0.001 * (block % 3)))
-            said = (caveats or {}).get(way, ())
-            runs.append(a_run(a_server(way), block, values=(value,), caveats=said))
+            said, wrong = (by_way.get(way, ()) for by_way in (caveats or {}, faults or {}))
+            runs.append(a_run(a_server(way), block, values=(value,), caveats=(*said, *wrong), faults=wrong))
     for way, reason in (failed or {}).items():
         runs.append(a_failed_run(a_server(way), 0, reason, role="pilot"))
     planned = [a_planned(a_server(way)) for way in rates]

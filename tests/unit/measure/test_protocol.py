@@ -41,6 +41,20 @@ def test_a_whole_transcript_is_read():
     assert transcript.meta.operations == 10
 
 
+def test_a_caveat_says_which_metrics_it_concerns_and_whether_it_is_a_fault():
+    about = {"type": "caveat", "text": "too few messages", "metrics": ["operation"]}
+    fault = {"type": "caveat", "text": "answers with a body", "fault": True}
+    transcript = parse(META, VALUE, about, fault, END)
+    assert transcript.caveats == ("too few messages", "answers with a body")
+    assert transcript.caveat_metrics == {"too few messages": ("operation",)}
+    assert transcript.faults == ("answers with a body",)
+
+
+def test_a_caveat_about_a_metric_that_the_probe_does_not_have_is_refused():
+    with pytest.raises(ProtocolError, match="no metric of that name"):
+        parse(META, VALUE, {"type": "caveat", "text": "too few", "metrics": ["p98"]}, END)
+
+
 def test_a_transcript_can_be_kept():
     transcript = parse(META, VALUE, END)
     assert msgspec.json.decode(msgspec.json.encode(transcript), type=type(transcript)) == transcript

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import msgspec
 import pytest
 
-from steelyard.judge.report import Bound
+from steelyard.judge.plots import Bound
 from steelyard.show import charts
 from tests.reporting import BIMODAL, MARKUP, a_full_session, a_report, hostile
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from steelyard.judge.findings import Cell, judge
+from steelyard.judge.curves import Cell
+from steelyard.judge.findings import judge
 from steelyard.show import figure_text
 from tests.unit.judge.sessions import steady, weighed
 

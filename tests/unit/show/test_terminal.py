@@ -7,7 +7,10 @@ import re
 import pytest
 
 from steelyard.judge.caches import CacheLevels
-from steelyard.judge.findings import CaseFinding, Curve, Figure, Findings, Mode, Net, Point, PriceList
+from steelyard.judge.cases import CaseFinding, Figure, Mode, Net
+from steelyard.judge.curves import Curve, Point
+from steelyard.judge.findings import Findings
+from steelyard.judge.prices import PriceList
 from steelyard.records import Disturbance, Skip
 from steelyard.show import terminal
 from steelyard.show.console import Console
@@ -203,9 +206,16 @@ def test_a_void_session_says_so_first():
     assert "the sentinel drifted" in text
 
 
+def a_curve(costs: dict[int, float], probe: str = "a/b", **more) -> Curve:
+    points = tuple(
+        Point(x=x, case=f"{probe}[n={x}]@same", median=cost, low=None, high=None) for x, cost in costs.items()
+    )
+    fields = {"metric": "operation", "unit": "s", "doc": "", "better": "lower", "parameter": "n", "where": "@same"}
+    return Curve(probe=probe, points=points, **{**fields, **more})
+
+
 def test_a_curve_has_a_longer_bar_for_a_greater_cost():
-    points = tuple(Point(x=n, median=n * 1e-6, low=None, high=None) for n in (1, 10, 100))
-    curve = Curve(probe="a/b", metric="operation", unit="s", parameter="n", fixed="@same", points=points)
+    curve = a_curve({n: n * 1e-6 for n in (1, 10, 100)})
     bars = [line.count("█") for line in shown(curves=(curve,)).splitlines() if "µs" in line]
     assert bars == sorted(bars)
     assert bars[0] > 0
@@ -241,9 +251,7 @@ def test_a_price_list_of_bytes_has_the_other_bytes_beside_them_and_no_switches()
 
 
 def curves(number: int, *costs: float) -> tuple[Curve, ...]:
-    points = tuple(Point(x=x, median=cost, low=None, high=None) for x, cost in enumerate(costs))
-    shared = {"metric": "operation", "unit": "s", "parameter": "n", "points": points}
-    return tuple(Curve(probe=f"a/b{n}", fixed="@same", **shared) for n in range(number))
+    return tuple(a_curve(dict(enumerate(costs)), probe=f"a/b{n}") for n in range(number))
 
 
 def test_many_curves_have_a_line_each_with_their_first_and_last_point():
@@ -261,14 +269,12 @@ def test_noise_is_no_mountain_in_a_short_curve():
 
 
 def test_a_curve_of_nothing_is_no_error():
-    points = tuple(Point(x=n, median=0.0, low=None, high=None) for n in (1, 2, 3))
-    curve = Curve(probe="a/b", metric="share", unit="1", parameter="n", fixed="@same", points=points)
+    curve = a_curve(dict.fromkeys((1, 2, 3), 0.0), metric="share", unit="1")
     assert "share by n" in shown(curves=(curve,))
 
 
 def test_a_flat_curve_is_no_error():
-    points = tuple(Point(x=n, median=1e-6, low=None, high=None) for n in (1, 2, 3))
-    curve = Curve(probe="a/b", metric="operation", unit="s", parameter="n", fixed="@same", points=points)
+    curve = a_curve(dict.fromkeys((1, 2, 3), 1e-6))
     assert "1.00 µs" in shown(curves=(curve,))
 
 

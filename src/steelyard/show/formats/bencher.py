@@ -8,7 +8,7 @@ measure of its own name in its base unit, as Bencher makes those that it does no
 
 from __future__ import annotations
 
-from steelyard.judge.findings import Figure
+from steelyard.judge.cases import Figure
 from steelyard.judge.ledger import CaseEntry, Ledger
 from steelyard.show.visible import json_text
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 from xml.etree import ElementTree as ET
 
+from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Comparisons
-from steelyard.judge.findings import CaseFinding
 from steelyard.judge.ledger import Ledger
 from steelyard.show.comparison import verdict
 from steelyard.show.visible import visible, visible_lines

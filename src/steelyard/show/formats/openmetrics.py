@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
 
-from steelyard.judge.findings import Figure
+from steelyard.judge.cases import Figure
 from steelyard.judge.ledger import CaseEntry, Ledger
 
 _UNITS = {"s": "seconds", "B": "bytes", "B/s": "bytes_per_second", "1/s": "per_second", "1": "ratio"}

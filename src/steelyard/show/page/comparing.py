@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Compared, Comparisons
-from steelyard.judge.findings import CaseFinding
 from steelyard.judge.report import Report
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag

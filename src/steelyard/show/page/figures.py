@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from steelyard.judge.comparisons import Compared
-from steelyard.judge.report import Bound, Plot, Series
+from steelyard.judge.plots import Bound, Plot, Series
 from steelyard.show import charts
 from steelyard.show.comparison import interval, percent, verdict
 from steelyard.show.page.markup import Markup, data, fold, joined, table, tag

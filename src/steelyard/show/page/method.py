@@ -4,10 +4,26 @@
 from __future__ import annotations
 
 from steelyard.judge import rules
-from steelyard.judge.report import Judged, Report, Technique
+from steelyard.judge.report import Judged, Report
+from steelyard.judge.setup import Technique
 from steelyard.show import proof
 from steelyard.show.page.markup import Markup, definitions, fold, joined, table, tag
 from steelyard.units import format_duration, format_quantity
+
+_ORDERS = {
+    "shuffled blocks": "every block runs each case once, in a fresh process, one at a time, in an order drawn anew "
+    "from the seed",
+    "imported": "imported from another tool: its runs were in no blocks",
+}
+_OF_ORDER_STATISTICS = "Interval: two order statistics of the sample, exact for any distribution; from 6 runs on."
+_METHODS = {
+    "cost": "median of the runs' numbers, one number a process; a run's number is the lower quartile of its values "
+    f"where the cost is pure CPU time, else their median. {_OF_ORDER_STATISTICS}",
+    "rate": f"median of the runs' rates, which is the rate of the median run. {_OF_ORDER_STATISTICS}",
+    "count": f"median of the runs' counts or shares, each a total divided by a total. {_OF_ORDER_STATISTICS}",
+    "ratio": "of one case to itself in another session, divided by what the sentinel changed; never averaged over "
+    "cases. Interval: of both medians and of both sentinels, widened for what differs between sessions of one program.",
+}
 
 
 def error_rates(report: Report) -> Markup:
@@ -63,7 +79,7 @@ def repeat(judged: Judged, report: Report) -> Markup:
             definitions(
                 [
                     ("seed", str(setup.seed)),
-                    ("blocks", f"{setup.blocks}; {setup.order}"),
+                    ("blocks", f"{setup.blocks}; {_ORDERS[setup.order]}"),
                     ("values", f"at least {setup.values} a run, each of about {format_quantity(setup.target_s, 's')}"),
                     ("versions", ", ".join(f"{name} {version}" for name, version in setup.versions.items())),
                     *([("took", format_duration(findings.wall_s))] if findings.wall_s else []),
@@ -75,7 +91,7 @@ def repeat(judged: Judged, report: Report) -> Markup:
             ),
             fold(
                 "How figures were made",
-                definitions((method.of, f"{method.how}. Interval: {method.interval}.") for method in report.methods),
+                definitions((method.of, _METHODS[method.of]) for method in report.methods),
             ),
             fold(
                 f"What was timed: {len(setup.techniques)} mechanisms",

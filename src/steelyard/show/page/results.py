@@ -6,8 +6,10 @@ from __future__ import annotations
 import math
 
 from steelyard.judge.caches import PROBE
-from steelyard.judge.findings import CaseFinding, Figure, Matrix
-from steelyard.judge.report import Judged, question_of
+from steelyard.judge.cases import CaseFinding, Figure
+from steelyard.judge.curves import Matrix
+from steelyard.judge.plots import question_of
+from steelyard.judge.report import Judged
 from steelyard.show import figure_text
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
@@ -39,7 +41,7 @@ def questions(judged: Judged) -> list[tuple[str, str, Markup]]:
     shown = [case for case in judged.findings.cases if not case.control]
     found: dict[str, list[CaseFinding]] = {}
     for case in shown:
-        found.setdefault(question_of(case), []).append(case)
+        found.setdefault(question_of(case.probe), []).append(case)
     return [
         (f"{judged.prefix}{question}", question, _question(judged, question, cases))
         for question, cases in found.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.judge.report import Plot
+from steelyard.judge.plots import Plot
 from steelyard.judge.tables import StudyTable
 from steelyard.show import figure_text
 from steelyard.show.page import figures

@@ -1,12 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A family of ways becomes the table that studies print; what only one way has stands in its column's name."""
+"""Curves of one probe, and matrices: a family of ways becomes the table that studies print."""
 
 import io
+
+import pytest
 
 from steelyard.judge.findings import judge
 from steelyard.show import terminal
 from steelyard.show.console import Console
+from tests.making import a_case, a_choice, a_descriptor, a_header, a_run, a_session, an_integer
 from tests.unit.judge.sessions import steady, weighed
+
+SWEPT = a_descriptor("example/swept", parameters=(an_integer("n", 1, 2, 4), a_choice("kind", "a", "b")))
+
+
+def swept(*points: tuple[int, str]):
+    cases = [a_case("example/swept", n=n, kind=kind) for n, kind in points]
+    header = a_header(*cases, probes=(SWEPT,))
+    return judge(a_session(*(a_run(case, 1, case.parameters["n"] * 1e-6) for case in cases), header=header)).curves
+
+
+def test_three_points_make_a_curve_in_the_order_of_the_parameter():
+    [curve] = swept((4, "a"), (1, "a"), (2, "a"))
+    assert (curve.parameter, curve.fixed, curve.unit) == ("n", "kind=a @same", "s")
+    assert [(point.x, point.median) for point in curve.points] == [(n, pytest.approx(n * 1e-6)) for n in (1, 2, 4)]
+
+
+def test_two_points_make_no_curve():
+    assert swept((1, "a"), (2, "a")) == ()
+
+
+def test_what_else_differs_makes_another_curve():
+    assert [curve.fixed for curve in swept(*((n, kind) for kind in "ab" for n in (1, 2, 4)))] == [
+        "kind=a @same",
+        "kind=b @same",
+    ]
+
 
 WAYS = ("pipe", "tcp", "queue")
 
@@ -18,9 +47,15 @@ def a_family(**costs):
                 f"message/carry_{way}[size={size},kind=process]@same": steady(cost * size)
                 for way, cost in costs.items()
                 for size in (1, 2)
-            }
+            },
+            family="carry",
         )
     )
+
+
+def test_an_underscore_in_a_name_makes_no_family():
+    costs = {f"message/carry_{way}[size={size}]@same": steady(1e-6) for way in WAYS for size in (1, 2)}
+    assert judge(weighed(costs)).matrices == ()
 
 
 def test_three_ways_of_one_family_make_a_matrix():
@@ -37,10 +72,10 @@ def test_two_ways_make_none():
 def test_a_parameter_of_one_way_is_named_in_its_column_where_it_varies():
     counted = {f"lock/count_{way}[contexts={n}]@same": steady(1e-6) for way in ("a", "b") for n in (1, 2)}
     once = {f"lock/count_c[contexts={n},undo=yes]@same": steady(1e-6) for n in (1, 2)}
-    [matrix] = judge(weighed({**counted, **once})).matrices
+    [matrix] = judge(weighed({**counted, **once}, family="count")).matrices
     assert matrix.ways == ("a", "b", "c")
     twice = {f"lock/count_c[contexts={n},undo=no]@same": steady(1e-6) for n in (1, 2)}
-    [matrix] = judge(weighed({**counted, **once, **twice})).matrices
+    [matrix] = judge(weighed({**counted, **once, **twice}, family="count")).matrices
     assert set(matrix.ways) == {"a", "b", "c undo=no", "c undo=yes"}
 
 
@@ -51,7 +86,7 @@ def test_placements_are_separate_matrices():
         for size in (1, 2)
         for placement in ("same", "cross")
     }
-    assert sorted(matrix.fixed for matrix in judge(weighed(costs)).matrices) == ["@cross", "@same"]
+    assert sorted(matrix.fixed for matrix in judge(weighed(costs, family="carry")).matrices) == ["@cross", "@same"]
 
 
 def test_a_narrow_terminal_gets_the_matrix_in_parts():

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One case of a session over all its runs: its figures, and every doubt about them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Literal
+
+import numpy as np
+
+from steelyard.judge.published import Published
+from steelyard.judge.samples import CaseRuns, FloatArray, runs_of
+from steelyard.judge.stats.modes import LEAST_RATIO, find_modes
+from steelyard.judge.stats.summary import subtract_overhead, summarise
+from steelyard.judge.studies import Library
+from steelyard.records import Better, Loops, Metric, Record, Scalar, Session, Skip, Value
+
+#: Above this share of the time a counter was there for all of it: its clock starts some nanoseconds early or late.
+_WHOLE = 0.99
+
+
+class Net(Record, frozen=True, kw_only=True):
+    """A cost less its overhead. ``at_most``: it can't be told from zero, and only ``high`` may be said."""
+
+    baseline: str
+    median: float
+    low: float | None
+    high: float | None
+    at_most: bool
+
+
+class Mode(Record, frozen=True, kw_only=True):
+    """One of two groups that the runs fall into; ``where`` their parties were, if that is what tells them apart."""
+
+    median: float
+    share: float
+    where: Literal["one CPU", "several CPUs"] | None = None
+
+
+class Figure(Record, frozen=True, kw_only=True):
+    """A metric of a case over all its runs, in base units. ``low`` and ``high`` are None below six runs."""
+
+    metric: str
+    doc: str
+    unit: str
+    better: Better
+    n: int
+    median: float
+    low: float | None
+    high: float | None
+    minimum: float
+    p25: float
+    p99: float
+    net: Net | None = None
+    modes: tuple[Mode, ...] = ()
+    published: tuple[Published, ...] = ()
+
+
+class CaseFinding(Record, frozen=True, kw_only=True):
+    """All that may be said of one case. User and system time are per operation.
+
+    switches: of the kernel, per operation. switched: those that the probe itself proved, per operation; None where it
+    proves none because each operation is one. runtime: what compiled or ran the probe. counters: what the processor
+    counted an operation, if it did. loops: of the function that was timed, where the build kept them.
+    real_switch: the metric that is the time of a switch that happened, where the probe tells it from an operation.
+    """
+
+    case: str
+    probe: str
+    parameters: dict[str, Scalar]
+    placement: str
+    operation: str
+    control: bool
+    main: Figure
+    others: tuple[Figure, ...]
+    user_s: float | None
+    system_s: float | None
+    switches: float | None
+    caveats: tuple[str, ...]
+    switched: float | None = None
+    runtime: str = ""
+    counters: tuple[Figure, ...] = ()
+    loops: Loops | None = None
+    real_switch: str | None = None
+
+    def figure(self, metric: str) -> Figure | None:
+        """The figure of that metric, if the case has it."""
+        return next((figure for figure in (self.main, *self.others) if figure.metric == metric), None)
+
+    @property
+    def where(self) -> str:
+        """Placement and variant, as at the end of the case's name."""
+        variant = self.case.partition("~")[2]
+        return f"@{self.placement}~{variant}" if variant else f"@{self.placement}"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _figure(runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | None, others: Library) -> Figure | None:
+    """The figure of a metric; None if it was never to be had."""
+    sample = runs.sample(metric)
+    there = sample[np.isfinite(sample)]
+    if there.size == 0:
+        return None
+    summary = summarise(there)
+    return Figure(
+        metric=metric.name,
+        doc=metric.doc,
+        unit=metric.unit,
+        better=metric.better,
+        n=summary.n,
+        median=summary.median,
+        low=_finite(summary.low),
+        high=_finite(summary.high),
+        minimum=summary.minimum,
+        p25=summary.p25,
+        p99=summary.p99,
+        net=_net(sample, *overhead) if overhead else None,
+        modes=_modes_by_cpus(runs, sample, metric) or _modes(there, metric),
+        published=others.beside(runs.planned.case, metric.name, runs.descriptor.metrics[0].name),
+    )
+
+
+def _modes(sample: FloatArray, metric: Metric) -> tuple[Mode, ...]:
+    """Both modes of a cost that has two. A share (unit 1) that is mostly 0 or mostly 1 is no mixture of costs."""
+    if metric.unit == "1" or sample.min() <= 0:
+        return ()
+    found = find_modes(sample)
+    return () if found is None else tuple(Mode(median=mode.median, share=mode.share) for mode in found)
+
+
+def _several_cpus(runs: CaseRuns) -> FloatArray:
+    """Of each run, whether its parties were on several CPUs (1) or shared one (0); NaN if its probe does not say."""
+    cpus = runs.numbers(lambda value: value.quantity("cpus"))
+    return np.where(np.isfinite(cpus), cpus > 1, np.nan)
+
+
+def _modes_by_cpus(runs: CaseRuns, sample: FloatArray, metric: Metric) -> tuple[Mode, ...]:
+    """Both modes of runs that nobody pinned, the cheaper first, where the runs say which of them had one CPU."""
+    if metric.unit == "1":
+        return ()
+    several = _several_cpus(runs)
+    there = np.isfinite(sample) & np.isfinite(several)
+    one, more = sample[there & (several == 0)], sample[there & (several == 1)]
+    if one.size == 0 or more.size == 0:
+        return ()
+    modes = (
+        Mode(median=float(np.median(one)), share=float(one.size / there.sum()), where="one CPU"),
+        Mode(median=float(np.median(more)), share=float(more.size / there.sum()), where="several CPUs"),
+    )
+    lower, upper = sorted(modes, key=lambda mode: mode.median)
+    return (lower, upper) if upper.median >= LEAST_RATIO * lower.median else ()
+
+
+def _net(sample: FloatArray, baseline: str, overhead: FloatArray) -> Net | None:
+    if not np.isfinite(sample - overhead).any():
+        return None
+    net = subtract_overhead(sample, overhead)
+    return Net(
+        baseline=baseline,
+        median=net.median,
+        low=_finite(net.low),
+        high=_finite(net.high),
+        at_most=net.may_be_zero,
+    )
+
+
+def _per_operation(runs: CaseRuns, quantity: str) -> float | None:
+    def of(value: Value) -> float | None:
+        spent = value.quantity(quantity)
+        return None if spent is None else spent / value.operations
+
+    numbers = runs.numbers(of)
+    return float(np.nanmedian(numbers)) if np.isfinite(numbers).any() else None
+
+
+def _switches(runs: CaseRuns) -> float | None:
+    """Switches of the kernel per operation; None where contexts are processes that live on, for theirs are unknown."""
+
+    def of(value: Value) -> float | None:
+        if value.user_ns is None or value.voluntary is None:
+            return None
+        return (value.voluntary + (value.involuntary or 0)) / value.operations
+
+    numbers = runs.numbers(of)
+    return float(np.nanmedian(numbers)) if np.isfinite(numbers).any() else None
+
+
+def _unpinned(several: FloatArray) -> str:
+    known = several[np.isfinite(several)]
+    if known.size == 0:
+        return "unpinned: a mixture of one CPU and several"
+    if not known.any():
+        return "unpinned, and yet on one CPU in all runs"
+    return f"unpinned: a mixture of one CPU and several; {known.sum():.0f} of {known.size} runs were on several"
+
+
+def _warm_up(runs: CaseRuns) -> str | None:
+    """In which ways the runs of a probe that warms up came to rest, in a sentence; None for other probes."""
+    shapes = Counter(found.shape for run in runs.counted if (found := runs.warm_up(run)))
+    if not shapes:
+        return None
+    said = ", ".join(f"{count} {shape}" for shape, count in shapes.most_common())
+    lost = shapes["no steady state"]
+    without = f"; {'one' if lost == 1 else lost} without a steady state {'has' if lost == 1 else 'have'} no number"
+    return f"shape of its {len(runs.counted)} runs: {said}{without if lost else ''}"
+
+
+def unsteady(runs: CaseRuns) -> Skip:
+    """Why a case that was measured has no number."""
+    shape = _warm_up(runs)
+    reason = f"no number, as most runs came to no steady state ({shape}): give longer ones (--values, --target)"
+    return Skip(subject=runs.planned.case.name, reason=reason)
+
+
+def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[str, ...]:
+    said = list(dict.fromkeys(caveat for run in runs.counted for caveat in run.caveats))
+    everything = runs_of(runs.planned.case.name, session.runs)
+    if runs.planned.case.placement == "free" and session.header.imported is None:
+        said.append(_unpinned(_several_cpus(runs)))
+    if shape := _warm_up(runs):
+        said.append(shape)
+    if main.low is None:
+        said.append(f"{main.n} {'run' if main.n == 1 else 'runs'}: at least 6 are needed for an interval at 95 %")
+    if main.net is not None and main.net.high is not None and main.net.high < 0:
+        said.append(f"its overhead {main.net.baseline} measures larger than itself: do not subtract it here")
+    said += _doubts_of_counters(runs)
+    disturbed = sum(bool(run.disturbed) for run in runs.counted)
+    if disturbed:
+        said.append(f"{disturbed} of {len(runs.counted)} runs were disturbed, also when repeated")
+    failed = sum(run.status == "failed" for run in everything)
+    if failed:
+        said.append(f"{failed} of {len(everything)} runs failed")
+    return tuple(said)
+
+
+def _doubts_of_counters(runs: CaseRuns) -> list[str]:
+    """What the processor's counts leave out: the kernel, some events, or part of the time."""
+    values = [value for run in runs.counted for value in run.values if value.counters]
+    if not values:
+        return []
+    names = ", ".join(metric.name for metric in runs.counters)
+    said = [f"{names}: {run.counters}, without the kernel" for run in runs.counted if "user only" in run.counters]
+    said += [f"not counted: {run.counters_absent}" for run in runs.counted if run.counters_absent]
+    shares = [
+        counter.running_ns / counter.enabled_ns
+        for value in values
+        if value.counters
+        for counter in value.counters.events.values()
+        if counter.enabled_ns
+    ]
+    if shares and min(shares) < _WHOLE:
+        said.append(f"{names}: counted by turns, some for {min(shares):.0%} of the time, and scaled")
+    return list(dict.fromkeys(said))
+
+
+def judge_case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session, others: Library) -> CaseFinding | None:
+    """What may be said of a case; None if it never came to a number."""
+    baseline = by_name.get(runs.planned.baseline or "")
+    overhead = (baseline.planned.case.name, baseline.sample(baseline.descriptor.metrics[0])) if baseline else None
+    figures = [
+        _figure(runs, metric, overhead if number == 0 else None, others)
+        for number, metric in enumerate(runs.descriptor.metrics)
+    ]
+    main = figures[0]
+    if main is None:
+        return None
+    case = runs.planned.case
+    return CaseFinding(
+        case=case.name,
+        probe=case.probe,
+        parameters=case.parameters,
+        placement=case.placement,
+        operation=runs.descriptor.operation,
+        control=runs.planned.control,
+        main=main,
+        others=tuple(figure for figure in figures[1:] if figure),
+        user_s=_per_operation(runs, "user"),
+        system_s=_per_operation(runs, "system"),
+        switches=_switches(runs),
+        caveats=_caveats(runs, main, session),
+        switched=_switched(runs),
+        runtime=next((run.compiler for run in runs.counted), ""),
+        counters=tuple(figure for metric in runs.counters if (figure := _figure(runs, metric, None, others))),
+        loops=runs.loops,
+        real_switch=next(
+            (one.name for one in runs.descriptor.metrics if (one.per, one.unit) == ("switches", "s")), None
+        ),
+    )
+
+
+def _switched(runs: CaseRuns) -> float | None:
+    """Switches per operation by the probe's own proof: a count of switches divided by what was tried."""
+    proofs = [metric for metric in runs.descriptor.metrics if metric.over == "switches" and metric.unit == "1"]
+    numbers = runs.sample(proofs[0]) if proofs else np.array([])
+    return float(np.nanmedian(numbers)) if np.isfinite(numbers).any() else None
