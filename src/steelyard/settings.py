@@ -40,14 +40,22 @@ class Settings:
     deadline: str = "60s"
     """Longest that one run may take."""
 
+    wait: str | None = None
+    """Longest to wait while another session measures on this machine: ``5m``. Default: until it ends."""
+
+    no_wait: bool = False
+    """Do not wait while another session measures on this machine, but say who does and end."""
+
     def check(self) -> None:
         """Raise UsageError for settings that contradict each other or make no sense."""
         if self.blocks is not None and self.budget is not None:
             raise UsageError("--blocks and --budget both say when to end: give one of them")
+        if self.wait is not None and self.no_wait:
+            raise UsageError("--wait and --no-wait contradict each other: give one of them")
         for name, number in (("--blocks", self.blocks), ("--values", self.values)):
             if number is not None and number < 1:
                 raise UsageError(f"{name} must be at least 1")
-        for duration in (self.budget, self.target, self.deadline):
+        for duration in (self.budget, self.target, self.deadline, self.wait):
             if duration is not None:
                 parse_duration(duration)
 
@@ -67,7 +75,7 @@ class Settings:
 
     def for_resuming(self) -> Settings:
         """What of these settings may be given for a session that was begun with others."""
-        return Settings(deadline=self.deadline)
+        return Settings(deadline=self.deadline, wait=self.wait, no_wait=self.no_wait)
 
     @property
     def planned_blocks(self) -> int | None:
@@ -95,6 +103,11 @@ class Settings:
     def deadline_s(self) -> float:
         """Longest that one run may take."""
         return parse_duration(self.deadline)
+
+    @property
+    def wait_s(self) -> float | None:
+        """Longest to wait for the machine; None for as long as it takes."""
+        return 0.0 if self.no_wait else None if self.wait is None else parse_duration(self.wait)
 
 
 def parse_margin(text: str) -> float:

@@ -81,11 +81,17 @@ def test_a_comparison_has_its_own_number_of_blocks_unless_another_was_given():
         ({"values": 0}, "--values must be at least 1"),
         ({"target": "soon"}, "not a duration"),
         ({"deadline": "0s"}, "above zero"),
+        ({"wait": "soon"}, "not a duration"),
+        ({"wait": "5m", "no_wait": True}, "--wait and --no-wait"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(given, said):
     with pytest.raises(UsageError, match=said):
         Settings(**given).check()
+
+
+def test_how_long_to_wait_for_the_machine():
+    assert [one.wait_s for one in (Settings(), Settings(wait="5m"), Settings(no_wait=True))] == [None, 300.0, 0.0]
 
 
 def test_a_margin_is_a_share():

@@ -157,8 +157,8 @@ class _Measuring:
         if failed:
             raise CasesFailedError(f"the session of {part.token} is there, but {', '.join(failed[:3])} failed in it")
 
-    def _wait(self) -> None:
-        self._lab.say_that_it_waits()
+    def _wait(self, holder: str) -> None:
+        self._lab.say_that_it_waits(holder)
         self._speaker.say(Word(at=0, what="waiting", said="another session measures on its machine"))
 
     def _cases(self) -> tuple[list[Case], list[Skip]]:

@@ -172,7 +172,7 @@ class Lab:
         """
         where = path or sessions.new_path(self.host.key)
         try:
-            with ended_in_order(), machine.lock(self.say_that_it_waits) as held:
+            with ended_in_order(), machine.lock(self.say_that_it_waits, settings.wait_s) as held:
                 if before and sessions.read(where) != before:
                     raise SessionFileError(
                         f"another program resumed {where} while this one waited: look at it, then resume it again"
@@ -187,9 +187,9 @@ class Lab:
                 self.messages.say(f"  steelyard run --resume {where}")
             raise
 
-    def say_that_it_waits(self) -> None:
-        """Say that another session measures on this machine."""
-        self.messages.say("another session measures on this machine; waiting for it")
+    def say_that_it_waits(self, holder: str) -> None:
+        """Say which process measures on this machine."""
+        self.messages.say(f"{holder} measures on this machine; waiting for it")
 
     def measure_alone(
         self,

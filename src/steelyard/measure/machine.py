@@ -7,6 +7,7 @@ change (kernel, mitigations, governor, libc …) is the environment and is recor
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -15,7 +16,9 @@ import math
 import os
 import platform
 import re
+import shlex
 import socket
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -146,35 +149,65 @@ def cpus_for(placement: Placement, allowed: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @contextmanager
-def lock(waiting: Callable[[], None], patience_s: float | None = None) -> Iterator[tuple[int, ...]]:
+def lock(waiting: Callable[[str], None], patience_s: float | None = None) -> Iterator[tuple[int, ...]]:
     """Hold the lock of this machine: one measurement at a time, whoever starts it.
 
     Yields the descriptors that hold it; a child that is given them holds the lock as well, and the kernel lets go when
-    the last of them ends, however it ends. Calls ``waiting`` once if another one holds it, and then waits; raises
-    BusyError when ``patience_s`` is over.
+    the last of them ends, however it ends. Where another one holds it, ``waiting`` is told once which process that is,
+    and then this waits; raises BusyError when ``patience_s`` is over, at once when that is 0.
 
     It is held by two things at once. The file is shared by all who share a /tmp; where Slurm gives each job a /tmp of
     its own (job_container/tmpfs), the abstract socket's name, which no folder holds, is still shared.
     """
-    try:
-        handle = os.open(_LOCK, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError:  # another user's file in a sticky folder may be opened but not created
-        handle = os.open(_LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    handle = _lock_file()
     name = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if not _taken(handle, name):
-            waiting()
+            if patience_s != 0:
+                waiting(holder(handle))
             if patience_s is None:  # in a queue: whoever looks again and again may find it taken each time
                 fcntl.flock(handle, fcntl.LOCK_EX)
             end = math.inf if patience_s is None else time.monotonic() + patience_s
             while not _taken(handle, name):
                 if time.monotonic() > end:
-                    raise BusyError(f"another session measured on this machine for {patience_s:g} s: try again later")
+                    waited = f" after {patience_s:g} s" if patience_s else ""
+                    raise BusyError(f"{holder(handle)} still measures on this machine{waited}: try again later")
                 time.sleep(_LOCK_POLL_S)
         yield handle, name.fileno()
     finally:
         name.close()
         os.close(handle)
+
+
+def _lock_file() -> int:
+    """Open the file of the lock without following a link and without waiting, as one would for a pipe of that name."""
+    how = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        try:
+            handle = os.open(_LOCK, how | os.O_CREAT, 0o666)
+        except OSError:  # another user's file in a sticky folder may be opened but not created
+            handle = os.open(_LOCK, how)
+    except OSError as error:
+        raise BusyError(f"{_LOCK}, the lock of this machine, cannot be opened ({error.strerror}): remove it") from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise BusyError(f"{_LOCK} is not a regular file, so it cannot lock this machine: remove it")
+    return handle
+
+
+def holder(handle: int) -> str:
+    """Which process holds the lock whose file this is: its number, since when it runs, and its command."""
+    inode = os.fstat(handle).st_ino
+    for line in (read("/proc/locks") or "").splitlines():
+        # 1: FLOCK  ADVISORY  WRITE 25996 fe:00:9977858 0 EOF; a line of one who waits has an arrow before FLOCK.
+        _, kind, *_, process, place, _, _ = line.split()
+        if kind == "FLOCK" and place.endswith(f":{inode}") and int(process) != os.getpid():
+            with contextlib.suppress(psutil.Error, ValueError):
+                found = psutil.Process(int(process))
+                since = time.strftime("%H:%M:%S", time.localtime(found.create_time()))
+                return f"process {process} (since {since}: {shlex.join(found.cmdline())})"
+            return f"process {process}, or one that it has started,"
+    return "another process, which this one cannot see,"
 
 
 def _taken(handle: int, name: socket.socket) -> bool:

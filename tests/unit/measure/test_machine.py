@@ -88,7 +88,7 @@ from pathlib import Path
 from steelyard.errors import BusyError
 from steelyard.measure import machine
 machine._LOCK = Path(sys.argv[1])
-with machine.lock(lambda: None):
+with machine.lock(lambda _: None):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -104,13 +104,13 @@ def test_the_machine_is_measured_by_one_at_a_time(tmp_path, monkeypatch):
         assert holder.stdout.readline() == "held\n"
         waited = []
 
-        def let_go():
-            waited.append(True)
+        def let_go(who):
+            waited.append(who)
             holder.stdin.close()
 
         with machine.lock(let_go):
             assert waited
-    with machine.lock(lambda: pytest.fail("nobody holds it")):
+    with machine.lock(lambda _: pytest.fail("nobody holds it")):
         pass
 
 
@@ -128,34 +128,55 @@ def held_elsewhere(tmp_path, monkeypatch):
         holder.kill()
 
 
-def test_patience_with_another_measurement_ends(held_elsewhere):
+def test_patience_with_another_measurement_ends_and_says_which_one_it_is(held_elsewhere):
+    holder, _ = held_elsewhere
     waited = []
-    with pytest.raises(BusyError, match="try again later"), machine.lock(lambda: waited.append(True), patience_s=0.1):
+    with pytest.raises(BusyError, match="try again later") as refused, machine.lock(waited.append, patience_s=0.1):
         pytest.fail("another one holds it")
-    assert waited
+    for said in (*waited, str(refused.value)):
+        assert said.startswith(f"process {holder.pid} (since ")
+        assert "-c" in said
+    assert len(waited) == 1
+
+
+def test_without_patience_nothing_is_waited_for(held_elsewhere):
+    with (
+        pytest.raises(BusyError, match=rf"(?s)process {held_elsewhere[0].pid} .* still measures on this machine: try"),
+        machine.lock(lambda _: pytest.fail("it waits"), patience_s=0),
+    ):
+        pytest.fail("another one holds it")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/null")])
+def test_what_is_no_file_where_the_lock_should_be_is_said_and_does_not_hang(tmp_path, monkeypatch, make):
+    lock = tmp_path / "lock"
+    make(lock)
+    monkeypatch.setattr(machine, "_LOCK", lock)
+    with pytest.raises(BusyError, match="remove it"), machine.lock(lambda _: None):
+        pytest.fail("that is no lock")
 
 
 def test_the_lock_of_one_who_was_killed_is_free(held_elsewhere):
     held_elsewhere[0].kill()
-    with machine.lock(lambda: None):
+    with machine.lock(lambda _: None):
         pass
 
 
 def test_a_job_with_a_tmp_of_its_own_is_kept_out_as_well(held_elsewhere):
     _, lock = held_elsewhere
     lock.unlink()  # the file that this process will make is another one, as in a /tmp of its own
-    with pytest.raises(BusyError), machine.lock(lambda: None, patience_s=0.1):
+    with pytest.raises(BusyError), machine.lock(lambda _: None, patience_s=0.1):
         pytest.fail("another one holds it")
 
 
 def test_a_child_that_is_given_the_lock_holds_it_until_it_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "_LOCK", tmp_path / "lock")
-    with machine.lock(lambda: None) as held:
+    with machine.lock(lambda _: None) as held:
         child = subprocess.Popen(["sleep", "600"], pass_fds=held)
     with child:
-        with pytest.raises(BusyError), machine.lock(lambda: None, patience_s=0.1):
+        with pytest.raises(BusyError), machine.lock(lambda _: None, patience_s=0.1):
             pytest.fail("the child holds it")
         child.kill()
         child.wait()
-    with machine.lock(lambda: pytest.fail("nobody holds it")):
+    with machine.lock(lambda _: pytest.fail("nobody holds it")):
         pass
