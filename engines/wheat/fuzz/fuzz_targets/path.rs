@@ -98,7 +98,7 @@ fn check_name(target: &[u8]) {
     assert_eq!(decode(escaped.as_bytes()).as_deref(), Ok(text.as_bytes()));
 }
 
-/// Lines: the target, then header fields.
+// Lines: the target, then header fields.
 fuzz_target!(|input: &[u8]| {
     let mut lines = input.split(|byte| *byte == b'\n');
     let target = lines.next().unwrap_or_default();
