@@ -78,3 +78,4 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture(autouse=True)
 def _a_sessions_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setenv("STEELYARD_SESSIONS", str(tmp_path / "sessions"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

@@ -9,6 +9,7 @@ import pytest
 
 from steelyard.judge import explain, studies
 from steelyard.judge.claims import Flat, Growth, Range
+from steelyard.lab import studies as lab_studies
 from steelyard.measure import catalog, protocol
 from steelyard.records import CasePattern
 
@@ -75,6 +76,10 @@ def test_a_column_of_ours_names_cases_of_their_probes(probes, item):
             pattern = named(probe.descriptor, case)
             assert {*pattern.parameters} <= {parameter.name for parameter in probe.descriptor.parameters}, case
             assert pattern.placement, f"{case} leaves the placement open: a session's case has one"
+
+
+def test_every_case_that_a_study_names_can_be_one_of_its_probe(probes):
+    lab_studies.check([mention for study in studies.library().studies for mention in study.mentions()], probes)
 
 
 def the_case(found, text):

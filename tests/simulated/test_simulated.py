@@ -42,7 +42,6 @@ def test_the_ratios_of_the_article_contradict_the_table_and_the_simulation_agree
         assert ratio.corrected == pytest.approx(known[linux].value / known[nt].value, abs=0.005)
         assert simulated[linux] / known[nt].value == pytest.approx(ratio.corrected, rel=0.03)
     process, thread = (known[f"Windows NT, creating a {what}"].value for what in ("process", "thread"))
-    assert known["process over thread on NT, created"].corrected == pytest.approx(process / thread, abs=0.05)
     assert known["process over thread on NT, created"].value * thread > 5 * process
 
 

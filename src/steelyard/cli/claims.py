@@ -12,6 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.judge.advice import judge_advice
 from steelyard.judge.verdicts import judge_claims
 from steelyard.keep import session as sessions
+from steelyard.lab import studies as lab_studies
 from steelyard.lab.output import write
 from steelyard.show import advice as show_advice
 from steelyard.show import claims
@@ -21,6 +22,7 @@ def command(
     session: Path | None = None,
     *,
     source: str | None = None,
+    studies: list[Path] | None = None,
     advice: bool = False,
     short: bool = False,
     markdown: Path | None = None,
@@ -34,6 +36,9 @@ def command(
         Session file; the newest one of the sessions folder when left out.
     source
         Only what this study says, by its name or the beginning of its id: ``linux-ipc``, ``wzxue/code``, ``wzxue``.
+    studies
+        A folder of a study of your own, or of several; may be repeated. Those that STEELYARD_STUDIES names and those in
+        the data folder (``~/.local/share/steelyard/studies``) are read without being named.
     advice
         Print what becomes of the advice that claims carry: still worth following here, done by the compiler, no longer
         true, or undecided.
@@ -44,7 +49,8 @@ def command(
     json
         Print one object a claim, figures in base units (seconds, bytes, bytes per second).
     """
-    findings = judge_claims(sessions.read(session or sessions.latest()))
+    library = lab_studies.library(studies or [])
+    findings = judge_claims(sessions.read(session or sessions.latest()), library.claims)
     if source is not None:
         kept = tuple(finding for finding in findings.findings if finding.source.is_meant_by(source))
         if not kept:

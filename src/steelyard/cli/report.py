@@ -13,6 +13,7 @@ from steelyard.errors import UsageError
 from steelyard.judge import rules
 from steelyard.judge.report import report
 from steelyard.keep import session as sessions
+from steelyard.lab import studies as lab_studies
 from steelyard.lab.limits import V8_BYTES, require_addresses
 from steelyard.lab.output import write
 from steelyard.settings import parse_margin
@@ -28,6 +29,7 @@ def command(
     output_file: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
     figures: Path | None = None,
     margin: str = "2%",
+    studies: list[Path] | None = None,
 ) -> None:
     """Make a page that needs no network: price list, curves, claims, comparison, doubts, and how to repeat it.
 
@@ -42,12 +44,16 @@ def command(
         Also write every figure as SVG and PNG into this folder.
     margin
         Differences between sessions that are smaller than this do not matter: ``2%``.
+    studies
+        A folder of a study of your own, or of several; may be repeated. Those that STEELYARD_STUDIES names and those in
+        the data folder (``~/.local/share/steelyard/studies``) are read without being named.
     """
     share = parse_margin(margin)
     require_addresses(V8_BYTES, "the page")
     if len(session) > _MOST:
         raise UsageError(f"a page holds at most {_MOST} sessions, one a letter: ask `steelyard query` of more")
-    made = report([sessions.read(path) for path in session or (sessions.latest(),)], margin=share)
+    library = lab_studies.library(studies or [])
+    made = report([sessions.read(path) for path in session or (sessions.latest(),)], margin=share, library=library)
     outcomes = rules.check(made)
     write(output_file, html.page(made, outcomes).encode())
     if figures is not None:

@@ -14,6 +14,8 @@ from steelyard.cli._output import Measuring
 from steelyard.cli._screen import show_session
 from steelyard.errors import CasesFailedError, UsageError
 from steelyard.judge.findings import judge
+from steelyard.judge.studies import Library
+from steelyard.lab import studies
 from steelyard.lab.session import Lab
 from steelyard.records import Session
 from steelyard.settings import Settings
@@ -57,6 +59,7 @@ def command(
         Print the results as JSON.
     """
     settings.check()
+    library = studies.library()  # what is wrong in a study is said before the time is spent
     lab = Lab(messages=output.Terminal())
     if resume is not None:
         if selectors or param or placement or brief or output_file or settings != settings.for_resuming():
@@ -70,11 +73,11 @@ def command(
         cases, variants = lab.select_variants(selectors, param or [], placement or [], brief=brief)
         groups = {case.name: msgspec.structs.replace(case, variant=None).name for case in cases if case.variant}
         finished = lab.measure(lab.header(cases, settings, variants), output_file, settings, groups=groups)
-    _present(finished, json=json)
+    _present(finished, library, json=json)
 
 
-def _present(session: Session, *, json: bool) -> None:
-    findings = judge(session)
+def _present(session: Session, library: Library, *, json: bool) -> None:
+    findings = judge(session, library)
     if json:
         output.print_json(jsonview.cases(findings))
     else:

@@ -12,6 +12,7 @@ from steelyard.cli import _output as output
 from steelyard.cli._screen import show_session
 from steelyard.judge.findings import judge
 from steelyard.keep import session as sessions
+from steelyard.lab import studies
 from steelyard.show import jsonview, machine_code, terminal
 
 
@@ -36,7 +37,7 @@ def command(
         Print one object a case, in base units (seconds, bytes, bytes per second).
     """
     kept = sessions.read(session or sessions.latest())
-    findings = judge(kept)
+    findings = judge(kept, studies.library())
     if json:
         output.print_json(jsonview.cases(findings))
     elif code:

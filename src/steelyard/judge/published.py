@@ -8,7 +8,7 @@ from typing import Literal
 from steelyard.records import CasePattern, Record
 
 #: Where a conclusion of a study went wrong.
-Fault = Literal["work", "operation", "reading", "doubt"]
+Fault = Literal["work", "operation", "reading", "fact", "doubt"]
 
 
 class About(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,6 +66,21 @@ class SimulatedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
     value: float
     unit: str
     fitted: bool
+
+
+class Erratum(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that a study concluded in a section, what is so instead, and the cases that show it."""
+
+    section: str
+    concluded: str
+    so: str
+    fault: Fault
+    cases: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what is no case."""
+        for case in self.cases:
+            check_case(case)
 
 
 class Published(Record, frozen=True, kw_only=True):

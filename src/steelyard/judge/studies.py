@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from steelyard.errors import StudyError
 from steelyard.judge import claims
 from steelyard.judge.claims import Claim, Sourced
-from steelyard.judge.published import About, Published, PublishedFigure, SimulatedFigure, Source
+from steelyard.judge.published import About, Erratum, Published, PublishedFigure, SimulatedFigure, Source
 from steelyard.judge.tables import Measured, Outline, StudyTable, Table
 from steelyard.records import Case, CasePattern, Record
 
@@ -28,9 +28,9 @@ _T = TypeVar("_T")
 Folders = Mapping[str, Mapping[str, bytes]]
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_FILES = ("study.toml", "figures.toml", "simulated.toml", "tables.toml", "claims.toml")
+_FILES = ("study.toml", "figures.toml", "simulated.toml", "tables.toml", "claims.toml", "errata.toml")
 #: Keys by which an entry is known to those who read of a mistake in it.
-_KNOWN_BY = ("id", "mechanism", "title")
+_KNOWN_BY = ("id", "mechanism", "title", "section")
 _PLAIN = {
     "Object contains unknown field": "there is no key",
     "Object missing required field": "it lacks the key",
@@ -40,8 +40,19 @@ _PLAIN = {
 }
 
 
+class Mention(NamedTuple):
+    """A case that an entry of a study names, with its metric if that is named too."""
+
+    where: str
+    case: str
+    metric: str | None = None
+
+
 class Study(Record, frozen=True, kw_only=True):
-    """All that is known of a study. ``place``: of its folder. ``said``: what is to be said of its simulated figures."""
+    """All that is known of a study. ``place``: of its folder. ``said``: what is to be said of its simulated figures.
+
+    ``right``: what it got right, which is said before its errata.
+    """
 
     place: str
     source: Source
@@ -50,6 +61,23 @@ class Study(Record, frozen=True, kw_only=True):
     simulated: tuple[SimulatedFigure, ...] = ()
     tables: tuple[Outline, ...] = ()
     claims: tuple[Claim, ...] = ()
+    right: str = ""
+    errata: tuple[Erratum, ...] = ()
+
+    def mentions(self) -> Iterator[Mention]:
+        """Every case that its files name."""
+        for figure in self.figures:
+            if figure.case:
+                yield Mention(f"{self.place}/figures.toml: figure {figure.mechanism!r}", figure.case, figure.metric)
+        for table in self.tables:
+            for case in (case for column in table.column for case in table.cases(column)):
+                yield Mention(f"{self.place}/tables.toml: table {table.title!r}", case)
+        for claim in self.claims:
+            for operand in claim.test.operands:
+                yield Mention(f"{self.place}/claims.toml: claim {claim.id!r}", operand.case, operand.metric)
+        for erratum in self.errata:
+            for case in erratum.cases:
+                yield Mention(f"{self.place}/errata.toml: erratum {erratum.section!r}", case)
 
 
 class Library:
@@ -139,6 +167,9 @@ def read(place: str, files: Mapping[str, bytes]) -> Study:
     of_simulated = _decoded(f"{place}/simulated.toml", files, _Simulated)
     of_tables = _decoded(f"{place}/tables.toml", files, _Tables)
     of_claims = _decoded(f"{place}/claims.toml", files, _Claims)
+    of_errata = _decoded(f"{place}/errata.toml", files, _Errata)
+    if of_errata.erratum and not of_errata.right:
+        raise StudyError(f"{place}/errata.toml: it lacks the key `right`, what the study got right")
     study = Study(
         place=place,
         source=Source(**{**msgspec.structs.asdict(about), "id": about.id or name, "name": name}),
@@ -147,6 +178,8 @@ def read(place: str, files: Mapping[str, bytes]) -> Study:
         simulated=_entries(f"{place}/simulated.toml: figure", of_simulated.figure, _one(SimulatedFigure)),
         tables=_entries(f"{place}/tables.toml: table", of_tables.table, _one(Outline)),
         claims=_entries(f"{place}/claims.toml: claim", of_claims.claim, claims.expand),
+        right=of_errata.right,
+        errata=_entries(f"{place}/errata.toml: erratum", of_errata.erratum, _one(Erratum)),
     )
     _refuse_doubles((figure.mechanism, f"{place}/figures.toml") for figure in study.figures)
     return study
@@ -167,6 +200,11 @@ class _Tables(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class _Claims(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     claim: tuple[dict[str, Any], ...] = ()
+
+
+class _Errata(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    right: str = ""
+    erratum: tuple[dict[str, Any], ...] = ()
 
 
 def _decoded(where: str, files: Mapping[str, bytes], kind: type[_T]) -> _T:

@@ -23,6 +23,7 @@ from steelyard.judge.report import report
 from steelyard.keep import folder as folders
 from steelyard.keep.folder import Complain
 from steelyard.keep.session import read
+from steelyard.lab import studies
 from steelyard.lab.many import history_of
 from steelyard.show import html
 from steelyard.show import ui as pages
@@ -141,7 +142,7 @@ class Browser:
 
     def _session(self, asked: Mapping[str, list[str]]) -> str:
         [(name, path)] = self._chosen(asked, (1,), "Choose one session from the list.")
-        return pages.session(name, judge(read(path)))
+        return pages.session(name, judge(read(path), studies.library()))
 
     def _compare(self, asked: Mapping[str, list[str]]) -> str:
         chosen = self._chosen(asked, (2,), "Pick two sessions in the list, not fewer and not more.")
@@ -164,7 +165,7 @@ class Browser:
     def _report(self, asked: Mapping[str, list[str]]) -> str:
         chosen = self._chosen(asked, (1, 2), "Choose one session from the list, or two.")
         sessions = sorted((read(path) for _, path in chosen), key=lambda session: session.header.started)
-        made = report(sessions, margin=_MARGIN)
+        made = report(sessions, margin=_MARGIN, library=studies.library())
         return html.page(made, rules.check(made))
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, get_args
 
@@ -12,7 +12,8 @@ import msgspec
 
 from steelyard import records, units
 from steelyard.judge.claims import Claim, Sourced
-from steelyard.judge.published import Published, PublishedFigure
+from steelyard.judge.published import Erratum, Fault, Published, PublishedFigure
+from steelyard.judge.studies import Study
 from steelyard.records import Descriptor, Parameter, Skip
 from steelyard.show.markdown import code, table, text
 
@@ -44,6 +45,9 @@ ENVIRONMENT
 
 STEELYARD_SESSIONS
     Folder of the sessions; default ~/.local/share/steelyard/sessions.
+
+STEELYARD_STUDIES
+    Further folders of studies, colon separated; those in ~/.local/share/steelyard/studies are read without being named.
 
 STEELYARD_PROBES
     Further folders of probes, colon separated, each laid out as question/way.
@@ -126,6 +130,41 @@ def _figure(figure: PublishedFigure) -> tuple[str, ...]:
         "" if figure.corrected is None else units.format_quantity(figure.corrected, figure.unit),
         "" if figure.case is None else code(figure.case),
         text(" ".join((figure.error or figure.note or "").split())),
+    )
+
+
+_FAULTS: Mapping[Fault, str] = {
+    "work": "The work did not happen.",
+    "operation": "It was another operation.",
+    "reading": "The figure was read wrongly.",
+    "fact": "A fact was wrong.",
+    "doubt": "The doubt was left out.",
+}
+
+
+def errata(found: Iterable[Study]) -> str:
+    """What studies concluded wrongly, the oldest study first, and of each before all else what it got right."""
+    parts = [
+        "# What well-known studies got wrong\n\nGenerated from the errata of the studies in the library. These are "
+        "good work, done with care, and each is wrong in ways that are easy to repeat. What is tested here is in "
+        "[claims](../reference/claims.md), the figures are in [published figures](../reference/published.md).\n"
+    ]
+    for study in sorted((study for study in found if study.errata), key=lambda study: study.source.year):
+        source = study.source
+        parts.append(
+            f"\n## {text(source.cited)} ({source.year})\n\nSource: {text(source.url)}\n\n{text(study.right)}\n"
+        )
+        head = ("where", "what was concluded", "what is so", "shown by")
+        parts += table(head, (_erratum(erratum) for erratum in study.errata))
+    return "\n".join(parts) + "\n"
+
+
+def _erratum(erratum: Erratum) -> tuple[str, ...]:
+    return (
+        text(erratum.section),
+        text(erratum.concluded),
+        f"*{_FAULTS[erratum.fault]}* {text(erratum.so)}",
+        "<br>".join(map(code, erratum.cases)),
     )
 
 

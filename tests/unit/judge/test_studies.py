@@ -45,6 +45,26 @@ def test_a_figure_stands_beside_its_case_and_metric():
     assert library.beside(a_case("create/vfork"), "fork", "fork") == ()
 
 
+def test_each_of_the_first_studies_is_said_to_be_right_before_it_is_said_to_be_wrong():
+    errata = {study.source.name: study for study in studies.library().studies if study.errata}
+    first = {"context-switch", "linux-ipc", "async-simple", "wheatserver", "cache-tuning", "code-tuning"}
+    assert errata.keys() >= {*first, "linux-scheduler-1999"}
+    assert all(len(study.right) > 100 for study in errata.values())
+
+
+def test_a_study_mentions_every_case_that_its_files_name():
+    figures = '[[figure]]\nmechanism = "m"\ncase = "a/f"\nmetric = "x"\nvalue = 1.0\nunit = "s"\n'
+    errata = 'right="r"\n[[erratum]]\nsection="a"\nconcluded="b"\nso="c"\nfault="fact"\ncases=["a/e@same"]'
+    study = a_study(figures=figures, claims=CLAIM.format(id="c"), errata=errata)
+    found = [(mention.where.removeprefix("mine/example/"), *mention[1:]) for mention in study.mentions()]
+    assert found == [
+        ("figures.toml: figure 'm'", "a/f", "x"),
+        ("claims.toml: claim 'c'", "question/a@same", None),
+        ("claims.toml: claim 'c'", "question/b@same", None),
+        ("errata.toml: erratum 'a'", "a/e@same", None),
+    ]
+
+
 def test_studies_of_a_user_stand_after_ours():
     library = studies.with_others({"mine/example": folder(claims=CLAIM.format(id="mine"))})
     assert library.studies[:-1] == studies.library().studies
@@ -73,6 +93,14 @@ REFUSED = {
     "unknown kind of entry": ({"mine/x": folder(claims="[[clam]]")}, ["mine/x/claims.toml", "clam"]),
     "no list of entries": ({"mine/x": folder(claims="claim = 3")}, ["mine/x/claims.toml", "claim"]),
     "entry without a name": ({"mine/x": folder(claims="[[claim]]")}, ["mine/x/claims.toml", "claim 1"]),
+    "errata without what is right": (
+        {"mine/x": folder(errata='[[erratum]]\nsection="a"\nconcluded="b"\nso="c"\nfault="fact"')},
+        ["mine/x/errata.toml", "right"],
+    ),
+    "unknown fault": (
+        {"mine/x": folder(errata='right="r"\n[[erratum]]\nsection="a"\nconcluded="b"\nso="c"\nfault="no"')},
+        ["mine/x/errata.toml", "'a'", "fault"],
+    ),
     "no text": ({"mine/x": {**folder(), "claims.toml": b"\xff\xfe"}}, ["mine/x/claims.toml", "TOML"]),
 }
 

@@ -103,7 +103,7 @@ def test_no_text_of_a_session_gets_into_an_expression_or_a_field():
 
 def test_every_figure_is_written_as_svg_and_png_without_a_browser(report):
     drawn = charts.files(report)
-    assert {name.split("-")[-2] for name in drawn} == {"prices", "curve", "ratios"}
+    assert {name.split("-")[-2] for name in drawn} == {"prices", "curve", "ratios", "study"}
     for spec in drawn.values():
         assert ET.fromstring(charts.svg(spec)).tag.endswith("svg")
     picture = charts.png(next(iter(drawn.values())))

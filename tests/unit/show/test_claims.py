@@ -6,6 +6,7 @@ import io
 import msgspec
 import pytest
 
+from steelyard.judge import studies
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import judge_claims
 from steelyard.show import claims
@@ -49,12 +50,17 @@ def test_the_verdict_is_told_by_a_word():
     assert "why the session has no lock/mutex" in entry(text, "mutex-flat")
 
 
-def test_the_answered_come_first_and_are_counted():
+def test_the_answered_come_first_in_each_source_and_are_counted():
     text = printed(weighed(CALLS))
-    verdicts = [line for line in text.splitlines() if line.split("  ")[0] in {v.value.upper() for v in ClaimVerdict}]
-    answered = [not line.startswith("NOT ") for line in verdicts]
-    assert answered == sorted(answered, reverse=True)
-    assert "1 holds, 3 fails, 0 undecided, 0 not comparable, " in text
+    words = {verdict.value.upper() for verdict in ClaimVerdict}
+    claims = {item.claim.id: item.source.id for item in studies.library().claims}
+    by_source = {}
+    for verdict, name in (line.split("  ", 1) for line in text.splitlines() if line.split("  ")[0] in words):
+        by_source.setdefault(claims[name.strip()], []).append(not verdict.startswith("NOT "))
+    assert all(answered == sorted(answered, reverse=True) for answered in by_source.values())
+    speaks = [any(answered) for answered in by_source.values()]
+    assert speaks == sorted(speaks, reverse=True)
+    assert "1 holds, 4 fails, 0 undecided, 0 not comparable, " in text
 
 
 def test_the_method_stands_below():

@@ -56,3 +56,10 @@ def test_the_session_file_has_every_line_and_every_record_that_a_line_is_made_of
     assert "| `values` | list of Value | `[]` |" in text
     assert "| `status` | `failed` or `ok` or `skipped` | required |" in text
     assert "| `error` | string or null | `null` |" in text
+
+
+def test_the_errata_say_first_what_the_oldest_study_got_right():
+    text = reference.errata(studies.library().studies)
+    oldest = next(study for study in studies.library().studies if study.source.name == "linux-scheduler-1999")
+    assert text.index(oldest.right) < text.index("| where |")
+    assert text.count("\n| ") - 2 * text.count("| where |") == sum(len(one.errata) for one in studies.library().studies)
