@@ -133,6 +133,7 @@ static int kills_itself(void) { meta(way); fflush(stdout); raise(SIGKILL); retur
 static int overcounts(void) { meta(way); value(operations + 1); end(1); return 0; }
 static int impersonates(void) { meta("well"); value(operations); end(1); return 0; }
 static int no_end(void) { meta(way); value(operations); return 0; }
+static int overdoes(void) { meta(way); for (int i = 0; i < 5000; i++) value(operations); end(5000); return 0; }
 static int miscounts(void) { meta(way); value(operations); end(2); return 0; }
 static int goes_on(void) { behave(); puts("one more thing"); return 0; }
 static int leaves_child(void) { leave_child(); return behave(); }
@@ -193,7 +194,7 @@ static const struct { const char *name; int (*act)(void); } ways[] = {
     {"well", behave}, {"slow", slow}, {"messy", messy}, {"hangs", hang}, {"hangs_with_child", hang_with_child},
     {"garbage", garbage}, {"no_text", no_text}, {"nested", nested}, {"nothing", nothing}, {"fails", fails},
     {"skips", skips}, {"dies", dies}, {"kills_itself", kills_itself}, {"overcounts", overcounts},
-    {"impersonates", impersonates}, {"no_end", no_end}, {"miscounts", miscounts}, {"goes_on", goes_on},
+    {"impersonates", impersonates}, {"no_end", no_end}, {"miscounts", miscounts}, {"overdoes", overdoes}, {"goes_on", goes_on},
     {"leaves_child", leaves_child}, {"leaves_objects", leaves_objects}, {"leaves_files", leaves_files},
     {"fills_file", fills_file}, {"fills_folder", fills_folder}, {"floods", floods}, {"floods_stderr", floods_stderr},
     {"turns_bad", turns_bad},

@@ -38,7 +38,7 @@ def bare(tmp_path_factory):
     for name in ("cc", "as", "ld", "ar", "ranlib"):
         (tools / name).symlink_to(processes.tool(name))
     # What CMake looks for itself is looked for nowhere; rustup's and the virtual machines' own folders are empty ones.
-    # Python's own build names two compilers to who builds a wheel, whether they are there or not.
+    # Python's own build names two compilers to whoever builds a wheel, whether they are there or not.
     nowhere = ("USE_SYSTEM_ENVIRONMENT_PATH", "USE_CMAKE_SYSTEM_PATH", "USE_CMAKE_ENVIRONMENT_PATH")
     environment = {"PATH": str(tools), "HOME": str(folder), "JAVA_HOME": str(folder), "CC": "no-cc", "CXX": "no-c++ -x"}
     cmake, ninja = processes.tool("cmake"), processes.tool("ninja")

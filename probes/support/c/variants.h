@@ -38,7 +38,7 @@ struct timed {
 #endif
 
 /* Begins the definition of a timed function: `TIMED(void, copy, (char *to, const char *from)) { … }`. Its symbol is
- * copy__gcc_O2. The linker gathers a pointer to each, so that there is no list of them. */
+ * copy__gcc_O2. The linker gathers a pointer to each, so that no list of them is kept. */
 #define TIMED(result, name, arguments)                                                                                 \
     result TIMED_SYMBOL(name, VARIANT) arguments;                                                                      \
     static struct timed timed_##name = {                                                                               \

@@ -41,7 +41,7 @@ type event struct {
 var hardware = []event{{"cycles", 0}, {"instructions", 1}, {"branch_misses", 5}, {"cache_misses", 3}}
 var software = []event{{"task_clock_ns", 1}, {"page_faults", 2}, {"context_switches", 3}}
 
-// counter is a count, the time in which it was wanted and that in which it was had.
+// counter is a count, the time for which it was enabled and the time for which it was counted.
 type counter [3]uint64
 
 type counters struct {

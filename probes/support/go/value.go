@@ -63,7 +63,7 @@ func (value *Value) Stop() {
 // Count reports a fact of the value that is counted.
 func (value *Value) Count(name string, count uint64) { value.counts[name] = count }
 
-// Reading reports a fact of the value that is no count.
+// Reading reports a fact of the value that is not counted.
 func (value *Value) Reading(name string, reading float64) { value.readings[name] = reading }
 
 func usedSoFar() used {

@@ -24,7 +24,7 @@ import java.util.Map;
 abstract class Probe {
     static final int SELFTEST_OPERATIONS = 23; // a prime, so that rounding to a batch size shows
     static final double MAX_OPERATIONS = (double) (1L << 40);
-    /** Above so many threads their clocks are not read: that would take longer than what is measured. */
+    /** The clocks of more threads than this are not read: that would take longer than what is measured. */
     static final int MOST_CLOCKS = 256;
     private static final int COUNTED_VALUES = 3; // counts vary little: three tell an outlier
     static final String NAME = System.getProperty("steelyard.probe", "probe/probe");
@@ -91,7 +91,7 @@ abstract class Probe {
     /** Called once before the first batch, untimed. */
     void setup() throws Exception {}
 
-    /** Does so many operations between value.start() and value.stop(), checks that they happened and reports how many
+    /** Does that number of operations between value.start() and value.stop(), checks that they happened and reports how many
      * were proven as the count "checked". */
     abstract void batch(long operations, Value value) throws Exception;
 
@@ -124,7 +124,7 @@ abstract class Probe {
 
     /** Open counters: foreign/Counters.java, where Java has the foreign function interface. */
     interface Counting {
-        /** What has been counted so far, by event: the count, the time in which it was wanted and in which it was had. */
+        /** What has been counted so far, by event: the count, the time for which it was enabled and for which it was counted. */
         Map<String, long[]> read();
 
         String scope();

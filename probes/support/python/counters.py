@@ -38,7 +38,7 @@ class Counters:
         self._events = {event: name.decode() for event, name in enumerate(names) if name}
 
     def read(self) -> Dict[str, List[int]]:
-        """What has been counted so far: the count, the time in which it was enabled and that in which it ran."""
+        """What has been counted so far: the count, and the times for which it was enabled and was counted."""
         counted = (ctypes.c_uint64 * (3 * _MOST))()
         if not self._library.counters_read(counted):
             raise OSError(f"cannot read the counters: {os.strerror(ctypes.get_errno())}")

@@ -64,7 +64,7 @@ class MemoryProbe(Probe):
         """What must be there before the memory is read for the first time: modules, an event loop."""
 
     def suspend_all(self, contexts: int) -> None:
-        """Make so many and have each run until it is suspended."""
+        """Make that number of them, and have each run until it is suspended."""
         raise NotImplementedError
 
     def resume_all(self) -> int:

@@ -146,7 +146,7 @@ class Value:
         self._used = _Usage(*(last - first for last, first in zip(after, self._before)))
 
     def stands_for(self, wall_ns: int, cpu_ns: int) -> None:
-        """Put the time and the CPU time of what was measured in place of this process's, which only had it done."""
+        """Put the times of what was measured in place of those of this process, which only started it."""
         self.wall_ns = wall_ns
         self._used = _Usage(user=cpu_ns, system=0, voluntary=0, involuntary=0, faults=0, delay=0)
         self._of_others = True

@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, CStr};
 const _LIBRARY: Option<&str> = option_env!("PROBE_COUNTERS");
 const MOST: usize = 4; // COUNTERS_MAX
 
-/// A count, the time in which it was enabled and that in which it ran.
+/// A count, the time for which it was enabled and the time for which it was counted.
 pub type Counter = [u64; 3];
 
 /// Events by name, each with what was counted.

@@ -582,7 +582,7 @@ fn find_cpus(run: &mut Run) {
 
 // --- running ---------------------------------------------------------------------------------------------------------
 
-/// Does so many operations between `start` and `stop` of the value, checks that they happened and reports how many were
+/// Does that number of operations between `start` and `stop` of the value, checks that they happened and reports how many were
 /// proven as the count `checked`.
 pub type Batch<'run> = Box<dyn FnMut(u64, &mut Value) + 'run>;
 

@@ -87,7 +87,7 @@ def find_programs(folders: Iterable[Path]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for folder in folders:
         if not folder.is_dir():
-            raise InstallationError(f"{folder} is no folder of probes: it should hold <question>/<way>")
+            raise InstallationError(f"{folder} is not a folder of probes, which holds <question>/<way>: name another")
         for path in sorted(folder.glob("*/*")):
             if path.is_file() and (os.access(path, os.X_OK) or path.suffix == ".skip"):
                 found.setdefault(f"{path.parent.name}/{path.stem}", path)

@@ -18,7 +18,7 @@ _QUANTITIES = {"wall", "cpu", "user", "system", "operations", "one"}
 _QUOTED = 120
 #: Greatest number that a value may report: what does not fit into 64 bits was not counted by a machine.
 _LARGEST = 2**63 - 1
-#: What decoding raises for bytes that are no JSON of ours; a probe may print anything.
+#: What decoding raises for bytes that are not JSON of the protocol; a probe may print anything.
 _UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _T = TypeVar("_T")
 
@@ -134,7 +134,7 @@ def parse_parameter(descriptor: Descriptor, name: str, text: str) -> Scalar:
 
 
 def parse_transcript(output: bytes, case: Case, descriptor: Descriptor) -> Transcript:
-    """Read what a run printed. Raises ProtocolError when it is not whole: no `end` is a failure, not a short run."""
+    """Read what a run printed. Raises ProtocolError if it is not whole: without its `end` a run has failed."""
     meta: Meta | None = None
     values: list[Value] = []
     caveats: list[_CaveatLine] = []
@@ -145,7 +145,9 @@ def parse_transcript(output: bytes, case: Case, descriptor: Descriptor) -> Trans
         try:
             record = _LINE.decode(line)
         except _UNREADABLE as error:
-            raise ProtocolError(f"printed {_quote(line)}, which is no line of protocol {PROTOCOL} ({error})") from error
+            raise ProtocolError(
+                f"printed {_quote(line)}, which is not a line of protocol {PROTOCOL} ({error})"
+            ) from error
         match record:
             case _MetaLine():
                 if meta is not None:

@@ -227,7 +227,7 @@ def test_a_probe_that_does_not_answer_is_not_waited_for_for_ever(tmp_path, monke
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InstallationError, match="is no folder of probes"):
+    with pytest.raises(InstallationError, match="is not a folder of probes"):
         catalog.find_programs([tmp_path / "nowhere"])
 
 
