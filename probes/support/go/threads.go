@@ -78,11 +78,3 @@ func threads() []int {
 	}
 	return found
 }
-
-func ioctl(descriptor uintptr, request uintptr, argument *byte) error {
-	if _, _, err := syscall.Syscall(syscall.SYS_IOCTL, descriptor, request,
-		uintptr(unsafe.Pointer(argument))); err != 0 {
-		return err
-	}
-	return nil
-}
