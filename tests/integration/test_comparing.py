@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from steelyard.errors import BusyError
 from steelyard.measure.catalog import native_folder
 
 BRIEF = ("--target", "1ms", "--values", "3", "--blocks", "8", "--deadline", "10s", "--seed", "1")
@@ -76,6 +77,8 @@ def test_a_check_finds_what_is_worse_twice_before_it_says_so(laboratory, tmp_pat
     slow.write_text(slower(measured, by=200))
     done = laboratory.do("check", base, slow, "--margin", "5%", "--blocks", "6")
     assert "measuring again" in done.stderr
+    if done.returncode == BusyError.exit_code:
+        pytest.skip(f"others use this machine: {done.stderr.splitlines()[-1]}")
     assert "looked worse once and not again" in done.stdout
     assert done.returncode == 2
 

