@@ -5,14 +5,17 @@ import http.client
 import os
 import re
 import shutil
+import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import msgspec
 import pytest
 
 from steelyard.keep.session import read
-from steelyard.lab.browser import make_server
+from steelyard.lab import server as serving_module
+from steelyard.lab.server import NO_TOKEN, Server
 from tests.many import WHOLE, a_history, lines_of, write
 
 CASE = "example/swept[n=10,kind=thread]@same"
@@ -26,8 +29,8 @@ def folder(tmp_path_factory):
     return place
 
 
-def serving(place):
-    server = make_server(place)
+def serving(place, token=NO_TOKEN):
+    server = Server(place, token=token)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
@@ -52,7 +55,7 @@ def ask(port, path, method="GET", host=None):
 
 
 def test_it_listens_on_the_loopback_interface_only(folder):
-    server = make_server(folder)
+    server = Server(folder)
     assert server.server_address[0] == "127.0.0.1"
     server.server_close()
 
@@ -144,6 +147,164 @@ def test_a_case_that_nobody_measured_is_asked_for_again(port):
     answer, text = ask(port, "/history?case=no/body")
     assert answer.status == 200
     assert "no session has measured" in text
+
+
+# --- who is let in ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def guarded(folder):
+    server = serving(folder, token=None)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def raw(port, request, patience_s=60):
+    """What is answered to these bytes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=patience_s) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def with_cookie(server, path, cookie):
+    request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\nCookie: {cookie}\r\n\r\n"
+    return raw(server.server_port, request.encode())
+
+
+@pytest.mark.parametrize("path", ["/", "/session?session=00003.session.jsonl", "/report", "/?token=", "/?token=µ"])
+def test_without_the_token_nobody_reads_a_session(guarded, path):
+    answer, text = ask(guarded.server_port, quote(path, safe="/?=&"))
+    assert answer.status == 403
+    assert "call/" not in text
+    assert "sessions of" not in text
+
+
+def test_each_server_draws_a_token_of_its_own(folder):
+    first, second = Server(folder), Server(folder)
+    assert len({first.token, second.token}) == 2
+    assert min(len(first.token), len(second.token)) >= 32
+    first.server_close()
+    second.server_close()
+
+
+def test_the_printed_address_lets_in_and_the_cookie_stays_in_use(guarded):
+    answer, _ = ask(guarded.server_port, guarded.entrance.partition(str(guarded.server_port))[2] + "&words=2020")
+    assert (answer.status, answer.headers["Location"]) == (303, "/?words=2020")
+    cookie = answer.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert b" 200 " in with_cookie(guarded, "/", cookie.partition(";")[0]).splitlines()[0]
+    for wrong in ("", f"{guarded.cookie}=wrong", "steelyard-1=" + guarded.token, "\xff;;=,", 'a="'):
+        assert b" 403 " in with_cookie(guarded, "/", wrong).splitlines()[0]
+
+
+def test_an_address_with_the_token_sends_nobody_elsewhere(guarded):
+    answer, _ = ask(guarded.server_port, f"//evil.example/?token={guarded.token}")
+    assert answer.headers.get("Location", "/").startswith("/")
+    assert not answer.headers.get("Location", "/").startswith("//")
+
+
+def head(line, *fields):
+    return "\r\n".join([line, *fields, "", ""]).encode("latin-1")
+
+
+#: Requests that no browser sends; PORT is that of the server.
+MALFORMED = {
+    "an address that is none": head("GET http://[::1 HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "an address with a wrong port": head("GET http://a:b/ HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "a wrong number of fields": head("GET / ?session=1 HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "no host": head("GET / HTTP/1.1"),
+    "two hosts": head("GET / HTTP/1.1", "Host: 127.0.0.1:PORT", "Host: evil.example"),
+    "only a method": b"GET\r\n\r\n",
+    "no version": b"GET /\r\n\r\n",
+    "a version that is none": head("GET / HTTP/x.y", "Host: 127.0.0.1:PORT"),
+    "a version of the future": head("GET / HTTP/9.9", "Host: 127.0.0.1:PORT"),
+    "an unknown method": head("FROB / HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "a long address": head("GET /" + "a" * 100_000 + " HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "a long header": head("GET / HTTP/1.1", "Host: 127.0.0.1:PORT", "X: " + "a" * 100_000),
+    "many headers": head("GET / HTTP/1.1", "Host: 127.0.0.1:PORT", *(f"X{n}: a" for n in range(1000))),
+    "a header without a colon": head("GET / HTTP/1.1", "Host 127.0.0.1:PORT", "nonsense"),
+    "zeros": b"\0" * 100 + b"\r\n\r\n",
+    "bytes that are no text": head("GET /?session=\xff\xfe\0 HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "a zero in a name": head("GET /session?session=%00 HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "half a character": head("GET /session?session=%c3%28%ed%a0%80 HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "an open pattern": head("GET /history?case=%5b%2a%28 HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "a body": head("GET / HTTP/1.1", "Host: 127.0.0.1:PORT", "Content-Length: 5") + b"hello",
+    "a negative length": head("GET / HTTP/1.1", "Host: 127.0.0.1:PORT", "Content-Length: -1"),
+    "an upgrade": head("GET / HTTP/1.1", "Host: 127.0.0.1:PORT", "Connection: Upgrade", "Upgrade: h2c"),
+    "the start of TLS": bytes([22, 3, 1, 0, 5, 1, 0, 0, 1, 3]) + b"\r\n\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_", MALFORMED.values(), ids=MALFORMED)
+def test_every_malformed_request_is_answered(port, request_, capfd):
+    answer = raw(port, request_.replace(b"PORT", str(port).encode()))
+    first = answer.split(b"\r\n")[0].split()
+    assert first[0] in (b"HTTP/1.0", b"HTTP/1.1")
+    assert 200 <= int(first[1]) < 600
+    assert int(first[1]) != 500, answer
+    assert b"Content-Security-Policy: " in answer
+    assert "Traceback" not in capfd.readouterr().err
+    assert ask(port, "/")[0].status == 200
+
+
+def test_a_page_that_fails_is_answered_all_the_same(folder, monkeypatch):
+    def fail(*_):
+        raise KeyError("unheard of")
+
+    server = serving(folder)
+    monkeypatch.setitem(server.site.routes, "/", fail)
+    monkeypatch.setattr(server, "handle_error", lambda *_: None)
+    answer, text = ask(server.server_port, "/")
+    assert (answer.status, "KeyError" in text) == (500, True)
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_slow_client_is_given_up_and_keeps_nobody_waiting(folder, monkeypatch):
+    monkeypatch.setattr(serving_module, "PATIENCE_S", 0.2)
+    server = serving(folder)
+    slow = [socket.create_connection(("127.0.0.1", server.server_port), timeout=60) for _ in range(70)]
+    for connection in slow:
+        connection.sendall(b"GET / HTTP/1.1\r\nX: ")
+    assert ask(server.server_port, "/")[0].status == 200
+    for connection in slow:  # each is told, or its connection ends
+        connection.recv(65536)
+        connection.close()
+    server.shutdown()
+    server.server_close()
+
+
+def test_many_clients_at_once_are_all_served(port):
+    with ThreadPoolExecutor(100) as clients:
+        found = list(clients.map(lambda _: ask(port, "/icon.svg")[0].status, range(300)))
+    assert found == [200] * 300
+
+
+def test_the_list_marks_a_void_session(tmp_path):
+    lines = lines_of(read(WHOLE))
+    drifted = [
+        msgspec.structs.replace(
+            line,
+            values=tuple(msgspec.structs.replace(v, wall_ns=v.wall_ns * 3, user_ns=v.user_ns * 3) for v in line.values),
+        )
+        if getattr(line, "role", "") == "sentinel" and line.block > 0
+        else line
+        for line in lines
+    ]
+    write(tmp_path / "good.session.jsonl", lines)
+    write(tmp_path / "drifted.session.jsonl", drifted)
+    server = serving(tmp_path)
+    _, text = ask(server.server_port, "/")
+    rows = {name: text[: text.index(f'value="{name}')].count("<tr") for name in ("good.session", "drifted.session")}
+    cells = dict(enumerate(text.split("<tr")))
+    assert "void" in cells[rows["drifted.session"]]
+    assert "void" not in cells[rows["good.session"]]
+    server.shutdown()
+    server.server_close()
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------

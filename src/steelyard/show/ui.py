@@ -27,11 +27,15 @@ ICON = (
 
 
 class Listed(Record, frozen=True, kw_only=True):
-    """A session in the list. ``name`` identifies it in the folder; ``blocks`` is None where it is not complete."""
+    """A session in the list. ``name`` identifies it in the folder; ``blocks`` is None where it is not complete.
+
+    ``void``: its controls failed.
+    """
 
     name: str
     header: Header
     blocks: int | None
+    void: bool = False
 
     def matches(self, words: str) -> bool:
         """Whether every word of the filter stands somewhere in what the session says of itself."""
@@ -141,7 +145,7 @@ def _session_cells(one: Listed) -> list[Markup]:
         tag("td", machine.facts.get("cpu", "unknown"), " ", tag("code", machine.key)),
         tag("td", machine.environment.get("kernel", "unknown")),
         tag("td", cases),
-        tag("td", "not complete" if one.blocks is None else str(one.blocks), class_="n"),
+        tag("td", "not complete" if one.blocks is None else str(one.blocks), " void" if one.void else "", class_="n"),
         tag("td", tag("a", "report", href=link("report", session=one.name))),
     ]
 
