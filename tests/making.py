@@ -178,6 +178,9 @@ class Silence:
     def ran(self, run: Run, seconds_left: float) -> None:
         """Say nothing."""
 
+    def repeating(self, runs: int) -> None:
+        """Say nothing."""
+
 
 class Clock:
     """A clock that moves only when a runner on it runs."""

@@ -115,6 +115,12 @@ class Loaded:
     complaints: tuple[str, ...] = ()
     library: Frames = "pandas"
 
+    def __repr__(self) -> str:
+        """One line, however much was loaded: a notebook prints this."""
+        runs = sum(len(session.runs) for session in self.sessions)
+        left_out = len(self.complaints)
+        return f"<{len(self.sessions)} sessions with {runs} runs, {left_out} files left out, for {self.library}>"
+
     @cached_property
     def findings(self) -> tuple[Findings, ...]:
         """Each session judged: all that may be said of it."""

@@ -32,6 +32,13 @@ def paths(tmp_path_factory):
     return a_history(tmp_path_factory.mktemp("frames"))
 
 
+def test_what_was_loaded_is_one_short_line_in_a_notebook(paths):
+    needs("narwhals", "pandas")
+    said = repr(steelyard.load(paths[0].parent, frames="pandas"))
+    assert "12 sessions" in said
+    assert len(said) < 120
+
+
 @pytest.fixture(params=LIBRARIES)
 def loaded(request, paths):
     needs("narwhals", request.param)

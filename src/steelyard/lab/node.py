@@ -112,6 +112,9 @@ class _Told:
         if time.monotonic() - self._last >= _WORD_EVERY_S:
             self._say(seconds_left)
 
+    def repeating(self, runs: int) -> None:
+        self._shown.repeating(runs)
+
     def _say(self, left_s: float) -> None:
         self._last = time.monotonic()
         self._speaker.say(Word(at=0, what="measuring", done=self._done, of=max(self._done, self._of), left_s=left_s))

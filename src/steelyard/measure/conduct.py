@@ -7,6 +7,7 @@ Works with plan (what to run in which order), runner (does it) and audit (what d
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import statistics
 import time
@@ -47,6 +48,9 @@ class Progress(Protocol):
     def ran(self, run: Run, seconds_left: float) -> None:
         """A run is over and so much time is left in this stage."""
 
+    def repeating(self, runs: int) -> None:
+        """So many runs of this stage were disturbed and are measured again now."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
@@ -83,6 +87,7 @@ class Conductor:
         self._progress = progress
         self._clock = clock
         self._enough = enough
+        self._budget_s = work.header.budget_s if work.header.blocks is None else None
         self._variants = {variant.label: variant for variant in work.header.variants}
         runs = work.before.runs if work.before else ()
         self._spent_before_s = sum(run.wall_s for run in runs)
@@ -198,7 +203,9 @@ class Conductor:
     def _blocks(self, planned: Plan) -> tuple[int, EndReason]:
         """Run the blocks; returns how many were run and what ended them."""
         block_s = plan.block_seconds(planned.cases)
-        budget_s = self._header.budget_s if self._header.blocks is None else None
+        budget_s = self._budget_s
+        # The sentinel that comes last belongs to the budget as well.
+        last_s = SENTINELS * sum(case.run_s for case in planned.cases if case.case == plan.controls()[0])
         self._progress.begin("blocks", block_s * planned.blocks, len(planned.cases) * planned.blocks)
         # A resumed session repeats nothing: blocks begun before the interruption are passed or finished, whatever the
         # budget says, and after the last sentinel there is no further block.
@@ -207,7 +214,11 @@ class Conductor:
         block = 0
         while budget_s is not None or block < planned.blocks:
             began = self._clock()
-            if budget_s is not None and block >= max(1, begun) and (ending or self._elapsed() + block_s > budget_s):
+            if (
+                budget_s is not None
+                and block >= max(1, begun)
+                and (ending or self._elapsed() + block_s + last_s > budget_s)
+            ):
                 return block, "budget"
             block += 1
             blocks_left = max(0, planned.blocks - block)
@@ -228,12 +239,26 @@ class Conductor:
             if run and run.disturbed:
                 again.append((order, case))
         for attempt in range(2, _ATTEMPTS + 1):
-            still = [
-                (order, case)
-                for order, case in again
-                if (run := self._one(case, block, order, attempt, seconds_after)) and run.disturbed
-            ]
+            # Repeating belongs to the budget: what has no room in it stays as it was measured, and is marked.
+            again = self._affordable(again)
+            if again:
+                self._progress.repeating(len(again))
+            left_s = plan.block_seconds([case for _, case in again])
+            still = []
+            for order, case in again:
+                left_s -= case.run_s
+                run = self._one(case, block, order, attempt, left_s + seconds_after)
+                if run and run.disturbed:
+                    still.append((order, case))
             again = still
+
+    def _affordable(self, again: Sequence[tuple[int, PlannedCase]]) -> list[tuple[int, PlannedCase]]:
+        """As many of these runs, from the first, as the budget has room for."""
+        if self._budget_s is None:
+            return list(again)
+        left_s = self._budget_s - self._elapsed()
+        ends = itertools.accumulate(case.run_s for _, case in again)
+        return [one for one, end_s in zip(again, ends, strict=True) if end_s <= left_s]
 
     def _one(self, case: PlannedCase, block: int, order: int, attempt: int, seconds_left: float) -> Run | None:
         """One run of a block, unless it was done before an interruption or its case failed too often."""

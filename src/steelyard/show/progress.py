@@ -24,13 +24,16 @@ class _Count:
     """
 
     def __init__(self, planned: int = 0) -> None:
-        self._planned, self._first, self._again = planned, 0, 0
+        self._planned, self._first, self._again, self._disturbed = planned, 0, 0, 0
 
     def add(self, run: Run) -> None:
         if run.attempt > 1:
             self._again += 1
         else:
             self._first += 1
+
+    def repeat(self, runs: int) -> None:
+        self._disturbed = self._again + runs
 
     @property
     def done(self) -> int:
@@ -42,7 +45,10 @@ class _Count:
         return max(self._planned, self._first, 1)
 
     def __str__(self) -> str:
+        left = self._disturbed - self._again
         again = f", {self._again} repeated" if self._again else ""
+        if left > 0:
+            again = f", repeating {left} disturbed run{'s' if left > 1 else ''}"
         return f"{self._first} of {self.total}{again}"
 
 
@@ -68,6 +74,9 @@ class _Log:
             left = format_duration(seconds_left)
             self._console.print(f"{self._stage}: runs {self._count}, about {left} to go")
 
+    def repeating(self, runs: int) -> None:
+        self._count.repeat(runs)
+
 
 class _Bar:
     """A bar with the case at hand and the time to go."""
@@ -83,6 +92,11 @@ class _Bar:
         self._count = _Count(runs)
         left = format_duration(seconds)
         self._task = self._bars.add_task(stage, total=self._count.total, count=str(self._count), left=left, case="")
+
+    def repeating(self, runs: int) -> None:
+        self._count.repeat(runs)
+        if self._task is not None:
+            self._bars.update(self._task, count=str(self._count))
 
     def ran(self, run: Run, seconds_left: float) -> None:
         if self._task is None:

@@ -56,6 +56,22 @@ def test_what_is_repeated_is_none_of_the_planned_runs(monkeypatch, terminal):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
+def test_that_disturbed_runs_are_being_repeated_is_said(monkeypatch, terminal):
+    monkeypatch.setattr("steelyard.show.progress._LOG_EVERY_S", 0.0)
+    out = io.StringIO()
+    with progress(Console(file=out, width=100, force_terminal=terminal), "a.session.jsonl") as shown:
+        shown.begin("blocks", 65.0, 2)
+        for run in (a_run(CASE, 1), a_run(CASE, 2)):
+            shown.ran(run, 5.0)
+        shown.repeating(3)
+        shown.ran(a_run(CASE, 2, attempt=2), 5.0)
+        assert "2 of 2, repeating 2 disturbed runs, about 5.0 s to go" in " ".join(out.getvalue().split()) or terminal
+        shown.ran(a_run(CASE, 2, attempt=2), 5.0)
+        shown.ran(a_run(CASE, 2, attempt=2), 5.0)
+    assert "2 of 2, 3 repeated" in out.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
 def test_blocks_that_are_added_while_there_is_time_are_added_to_the_total(monkeypatch, terminal):
     monkeypatch.setattr("steelyard.show.progress._LOG_EVERY_S", 0.0)
     text = told(*(a_run(CASE, block) for block in range(1, 4)), planned=2, terminal=terminal)
