@@ -2,12 +2,15 @@
 """What a person may type, rightly and wrongly: every refusal is one sentence with what to do, never a traceback."""
 
 import json
+import os
 import subprocess
+import sys
 
 import pytest
 
 from steelyard.__main__ import main
-from steelyard.errors import SelectionError, SessionFileError, UsageError
+from steelyard.errors import BusyError, SelectionError, SessionFileError, UsageError
+from steelyard.measure import machine
 from tests import processes
 from tests.integration.laboratory import QUICK, a_laboratory, words
 
@@ -133,3 +136,28 @@ def test_the_installed_command_is_the_same_program(laboratory):
     steelyard = processes.tool("steelyard")
     printed = subprocess.run([steelyard, "--version"], capture_output=True, text=True, check=True).stdout
     assert printed == laboratory.do("--version").stdout
+
+
+IN_A_CHILD = """
+import sys
+from pathlib import Path
+from steelyard.__main__ import main
+from steelyard.measure import machine
+machine._LOCK = Path(sys.argv[1])
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("option", [["--no-wait"], ["--wait", "100ms"]])
+def test_a_machine_that_another_one_measures_on_is_not_waited_for_longer_than_asked(tmp_path, monkeypatch, option):
+    lock, path = tmp_path / "lock", tmp_path / "a.session.jsonl"
+    monkeypatch.setattr(machine, "_LOCK", lock)
+    words_ = ["run", "null/null", "--quick", *option, "-o", str(path)]
+    with machine.lock(lambda _: pytest.fail("nobody holds it")):
+        done = subprocess.run(
+            [sys.executable, "-c", IN_A_CHILD, str(lock), *words_], capture_output=True, text=True, check=False
+        )
+    assert done.returncode == BusyError.exit_code
+    assert f"process {os.getpid()} (since " in done.stderr
+    assert ("waiting" in done.stderr) == ("--wait" in option)
+    assert not path.exists()
