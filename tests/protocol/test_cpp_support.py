@@ -51,6 +51,7 @@ def test_where_coroutines_cannot_be_compiled_every_probe_says_which_compiler_can
 
 
 def test_the_compiler_of_the_probe_is_recorded_and_not_that_of_the_support():
+    processes.tool("c++")
     program = catalog.native_folder() / "conformance" / "cpp" / "conformance"
     ran = subprocess.run([program, "--operations", "1"], capture_output=True, text=True, check=True)
     assert re.search(r'"compiler":"(GNU|Clang) \d+\.\d+', ran.stdout)
