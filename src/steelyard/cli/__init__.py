@@ -27,7 +27,13 @@ def build_app() -> App:
     A command is imported when it is run or when its own help is asked for: together they take more than a second. What
     the list of all commands says of it is read from its source.
     """
-    app = App(name="steelyard", help=steelyard.__doc__, version=steelyard.__version__, default_parameter=_PARAMETER)
+    app = App(
+        name="steelyard",
+        help=steelyard.__doc__,
+        version=steelyard.__version__,
+        default_parameter=_PARAMETER,
+        suppress_keyboard_interrupt=False,
+    )
     _add(app, __name__, __path__)
     return app
 
