@@ -65,8 +65,10 @@ def _say(sentence: str, style: str = "red") -> None:
     Console(stderr=True, soft_wrap=True).print(said, style=style)
 
 
-def _is_shortage(error: Exception) -> bool:
+def _is_shortage(error: BaseException) -> bool:
     """Whether memory was lacking. Libraries and threads that have no room to be loaded say it in words of their own."""
+    if error.__cause__ is not None and _is_shortage(error.__cause__):
+        return True
     return (
         isinstance(error, MemoryError)
         or (isinstance(error, OSError) and error.errno == errno.ENOMEM)

@@ -198,8 +198,9 @@ def test_a_defect_is_said_where_nothing_can_be_kept():
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_too_little_memory_is_said():
-    done = failing("MemoryError")
+@pytest.mark.parametrize("error", ["MemoryError", "ImportError('a command') from MemoryError()"])
+def test_too_little_memory_is_said(error):
+    done = failing(error)
     assert done.returncode == OutOfMemoryError.exit_code
     assert "ulimit -v" in done.stderr
     assert len(done.stderr.splitlines()) == 1
