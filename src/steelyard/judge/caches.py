@@ -11,7 +11,6 @@ import numpy as np
 from steelyard.judge.samples import CaseRuns
 from steelyard.judge.stats.steps import Step, find_steps
 from steelyard.records import Record
-from steelyard.units import format_bytes, format_quantity
 
 PROBE = "cache/latency"
 _PARAMETER = "size"
@@ -37,12 +36,18 @@ class CacheStep(Record, frozen=True, kw_only=True):
 
 
 class CacheLevels(Record, frozen=True, kw_only=True):
-    """The steps of a session's curve, and the reported caches that have none. ``said``: all of it in sentences."""
+    """The steps of a session's curve, and the reported caches that have none.
+
+    reported: whether the machine reports any. largest: the largest working set of the curve. virtual: the machine is
+    told the whole size of the last cache, of which neighbours may hold a part.
+    """
 
     steps: tuple[CacheStep, ...]
     missing: dict[str, int]
     agrees: bool
-    said: tuple[str, ...]
+    reported: bool
+    largest: int
+    virtual: bool
 
 
 def reported_caches(facts: Mapping[str, str]) -> dict[str, int]:
@@ -70,13 +75,14 @@ def cache_levels(runs: Sequence[CaseRuns], facts: Mapping[str, str]) -> CacheLev
     reported = reported_caches(facts)
     taken = _taken_for(steps, reported)
     found = tuple(_cache_step(step, name, reported) for step, name in zip(steps, taken, strict=True))
-    largest = max(there)
     missing = {name: size for name, size in reported.items() if name not in taken}
     return CacheLevels(
         steps=found,
         missing=missing,
         agrees=bool(reported) and not missing and all(step.agrees for step in found),
-        said=tuple(_sentences(found, missing, reported, largest, virtual=facts.get("hypervisor") == "yes")),
+        reported=bool(reported),
+        largest=max(there),
+        virtual=facts.get("hypervisor") == "yes",
     )
 
 
@@ -109,37 +115,3 @@ def _cache_step(step: Step, name: str | None, reported: Mapping[str, int]) -> Ca
         reported=size,
         agrees=size is not None and step.smallest <= size <= step.largest,
     )
-
-
-def _sentences(
-    steps: Sequence[CacheStep], missing: Mapping[str, int], reported: Mapping[str, int], largest: int, *, virtual: bool
-) -> list[str]:
-    if not reported:
-        return ["the machine reports no cache sizes to compare with", *(_place(step) for step in steps)]
-    said = [_sentence(step, last=step is steps[-1], virtual=virtual) for step in steps]
-    for name, size in missing.items():
-        why = "; larger working sets would show it" if 2 * size > largest else ""
-        said.append(f"{name}: the machine reports {format_bytes(size)}, and no step was found for it{why}")
-    return said
-
-
-def _sentence(step: CacheStep, *, last: bool, virtual: bool) -> str:
-    if step.cache is None or step.reported is None:
-        return f"{_place(step)}: no cache is reported for this step; translation of addresses, or a neighbour, has such"
-    word = f"{step.cache}: the machine reports {format_bytes(step.reported)}, and the curve says {_between(step)}"
-    if step.agrees:
-        return f"{word}: they agree"
-    why = ""
-    if step.reported > step.largest and last and virtual:
-        why = "; a virtual machine is told the whole size, and neighbours may hold the rest"
-    return f"{word}: they do not agree{why}"
-
-
-def _place(step: CacheStep) -> str:
-    return f"a step at {_between(step)}"
-
-
-def _between(step: CacheStep) -> str:
-    ends = f"{format_bytes(step.smallest)} to {format_bytes(step.largest)}"
-    before, after = (format_quantity(cost, "s") for cost in (step.before_s, step.after_s))
-    return f"{ends} ({before} a load below, {after} above)"

@@ -61,6 +61,11 @@ class Compared(Record, frozen=True, kw_only=True):
     more_blocks: int | None = None
     more_minutes: float | None = None
 
+    @property
+    def medians_disagree(self) -> bool:
+        """Whether the medians of both sides point the other way than the ratio, which is made block by block."""
+        return (self.b - self.a) * (self.ratio - 1) < 0
+
 
 class Comparisons(Record, frozen=True, kw_only=True):
     """Everything that may be said of two sides."""

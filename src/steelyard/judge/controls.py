@@ -28,7 +28,8 @@ _BLOCKS_TO_FIND = 20
 _VOID_DRIFT = 1.5
 _DOUBTFUL_DRIFT = 1.1
 
-State = Literal["passed", "failed", "too few blocks to tell"]
+#: ``doubtful``: the session is not void; its levels drifted, and what is compared within blocks holds.
+State = Literal["passed", "doubtful", "failed", "too few blocks to tell"]
 
 
 class Control(Record, frozen=True, kw_only=True):
@@ -100,10 +101,13 @@ def _sentinel(session: Session, by_name: Mapping[str, CaseRuns]) -> Control | No
         return None
     # The least of each end: a neighbour that disturbed one run says nothing about the machine's speed.
     drift = min(ends[True]) / min(ends[False])
-    state: State = "passed" if 1 / _VOID_DRIFT <= drift <= _VOID_DRIFT else "failed"
-    doubtful = "" if 1 / _DOUBTFUL_DRIFT <= drift <= _DOUBTFUL_DRIFT else "; compare within blocks only"
-    said = f"from first to last its cost changed by {_percent(drift)}{doubtful}"
-    return Control(name="sentinel", state=state, said=said)
+    change = max(drift, 1 / drift)
+    state: State = "failed" if change > _VOID_DRIFT else "doubtful" if change > _DOUBTFUL_DRIFT else "passed"
+    # Drift between blocks falls out of what is compared within them, until it is so large that nothing is sure.
+    advice = "; compare within blocks only" if state == "doubtful" else ""
+    return Control(
+        name="sentinel", state=state, said=f"from first to last its cost changed by {_percent(drift)}{advice}"
+    )
 
 
 def controls(session: Session, by_name: Mapping[str, CaseRuns]) -> tuple[Control, ...]:

@@ -28,6 +28,7 @@ from steelyard.judge.stats.summary import median_interval, middle
 from steelyard.judge.stats.sums import Total, total
 from steelyard.records import Case, CasePattern, Record, Session, Value
 
+#: Of a description, by which nothing is decided: no proof is needed that its rate is kept, as of verdicts.
 CONFIDENCE = 0.95
 #: A rest above this share of the cost is said to be large.
 LARGE = 0.25
@@ -252,7 +253,7 @@ def explain(
     for name, composite in composites.items():
         cases = [case for case in measured.cases(composite.pattern) if _is_asked(asked, case)]
         if not cases:
-            absent.append(_absent(name, composite, composite.case, f"the session has no {asked or composite.case}"))
+            absent.append(_absent(name, composite, composite.case, _why_none(measured, composite, asked)))
         for case in cases:
             try:
                 explained.append(_explain(name, composite, case, [measured, *elsewhere]))
@@ -274,6 +275,19 @@ def explain(
 def _is_asked(asked: str | None, case: Case) -> bool:
     pattern = CasePattern.parse(asked) if asked else None
     return pattern is None or pattern.matches(case)
+
+
+def _why_none(measured: Measured, composite: Composite, asked: str | None) -> str:
+    """Why a composite has no case, with what the session has of its probe."""
+    if measured.cases(composite.pattern):
+        return f"the session has no {asked}"
+    near = [case.name for case in measured.cases(CasePattern(probe=composite.pattern.probe))]
+    if not near:
+        return f"the session has no {composite.case}"
+    others = f" and {len(near) - 1} more of it" if len(near) > 1 else ""
+    placement = composite.pattern.placement
+    again = f": `steelyard run {composite.pattern.probe} --placement {placement}` measures it" if placement else ""
+    return f"the session has {near[0]}{others}, and what can be explained is {composite.case}{again}"
 
 
 def _absent(name: str, composite: Composite, case: str, reason: str) -> Unexplained:

@@ -8,17 +8,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
-import msgspec
-
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.findings import Findings
 from steelyard.records import Observation, Record, Skip
-from steelyard.units import format_quantity
 
 #: The contexts at which the benchmark of 1998 was quoted.
 BENCHMARK = 40
 _FEWEST = 2  # a switch has one that leaves and one that comes
-_ALIKE = 0.05
 #: (contexts, cost in seconds), rising.
 Points = list[tuple[int, float]]
 _MAIN = "switch/yield kind=process"
@@ -39,7 +35,10 @@ class Placed(Record, frozen=True, kw_only=True):
 
 
 class Placing(Record, frozen=True, kw_only=True):
-    """An observation as it may be shown. Lengths are of the run queue over all CPUs, the running ones included."""
+    """An observation as it may be shown. Lengths are of the run queue over all CPUs, the running ones included.
+
+    main: the curve by which the place is said. cpu_share: the share of the CPUs' time that switches take at its cost.
+    """
 
     observation: Observation
     mean: float
@@ -54,7 +53,8 @@ class Placing(Record, frozen=True, kw_only=True):
     own_share: float
     session: str | None
     curves: tuple[Placed, ...]
-    said: str
+    main: Placed | None
+    cpu_share: float | None
     skips: tuple[Skip, ...]
 
 
@@ -94,24 +94,26 @@ def place(observation: Observation, findings: Findings | None, *, why_not: str |
     placed = tuple(
         _placed(name, metric, points, lengths, observation.cpus) for name, (metric, points) in curves.items()
     )
-    placing = Placing(
+    main = next((curve for curve in placed if curve.curve == _MAIN), next(iter(placed), None))
+    switches_per_s = observation.switches / seconds
+    return Placing(
         observation=observation,
         mean=mean(lengths),
         p50=quantile(lengths, 0.5),
         p90=quantile(lengths, 0.9),
         p99=quantile(lengths, 0.99),
         longest=max((length for length, count in enumerate(lengths) if count), default=0),
-        switches_per_s=observation.switches / seconds,
+        switches_per_s=switches_per_s,
         forks_per_s=observation.forks / seconds,
         voluntary_per_s=observation.voluntary / seconds,
         involuntary_per_s=observation.involuntary / seconds,
         own_share=observation.own_cpu_s / seconds,
         session=findings.path if findings and curves else None,
         curves=placed,
-        said="",
+        main=main,
+        cpu_share=switches_per_s * main.here / observation.cpus if main else None,
         skips=(*observation.skips, *((Skip(subject="place on the curves", reason=reason),) if reason else ())),
     )
-    return _with_words(placing)
 
 
 def _curves(
@@ -161,23 +163,3 @@ def _placed(name: str, metric: str, points: Points, lengths: Sequence[int], cpus
         at_benchmark=cost_at(points, BENCHMARK),
         beyond=not points[0][0] <= p99 <= points[-1][0] or points[-1][0] < BENCHMARK,
     )
-
-
-def _with_words(placing: Placing) -> Placing:
-    """With the sentence that says where this machine lives."""
-    cpus = placing.observation.cpus
-    said = (
-        f"Your run queue is {placing.mean:.1f} long, 99 % of the time at most {placing.p99}, over {cpus} "
-        f"CPU{'s' if cpus > 1 else ''}"
-    )
-    main = next((curve for curve in placing.curves if curve.curve == _MAIN), next(iter(placing.curves), None))
-    if main is None:
-        return msgspec.structs.replace(placing, said=said + ".")
-    here, there = format_quantity(main.here, "s"), format_quantity(main.at_benchmark, "s")
-    if abs(main.at_benchmark / main.here - 1) <= _ALIKE:
-        said += f": there a switch costs {here}, about what the benchmark shows at {BENCHMARK} ({there})"
-    else:
-        said += f": there a switch costs {here}, not the {there} that the benchmark shows at {BENCHMARK}"
-    share = placing.switches_per_s * main.here / cpus
-    said += f". {placing.switches_per_s:.0f} switches a second are {100 * share:.2g} % of its CPU time."
-    return msgspec.structs.replace(placing, said=said)

@@ -68,6 +68,11 @@ def show(found: Comparisons, console: Console) -> None:
             console.print(title, style="bold")
             for line in lines:
                 console.print(f"  {line}")
+    if apart := [case.case for case in found.cases if case.medians_disagree]:
+        console.print(
+            f"{', '.join(apart)}: the medians point the other way than the ratio, which is the middle of the ratios of "
+            "single blocks: the machine changed between blocks, so believe the ratio"
+        )
     if found.kind == "sessions":
         console.print(_overlaps(found))
     confidence = f"{100 * found.confidence:.3g} %"

@@ -12,6 +12,8 @@ from steelyard.units import format_duration, format_quantity
 
 _BAR_WIDTH = 40
 _MOST_ROWS = 24
+#: Costs that differ by less are about the same.
+_ALIKE = 0.05
 
 
 def show(placing: Placing, console: Console) -> None:
@@ -28,7 +30,7 @@ def show(placing: Placing, console: Console) -> None:
     _lengths(placing, console)
     _rates(placing, console)
     _curves(placing, console)
-    console.print(placing.said)
+    console.print(place_in_words(placing))
     console.print(
         f"observing took {100 * placing.own_share:.2f} % of a CPU and {seen.own_switches} switches, not counted above",
         style="dim",
@@ -94,3 +96,23 @@ def _curves(placing: Placing, console: Console) -> None:
         table.add_row(curve.curve, curve.metric, *(format_quantity(figure, "s") for figure in figures), far)
     console.print(table)
     console.print()
+
+
+def place_in_words(placing: Placing) -> str:
+    """The sentence that says where this machine lives."""
+    cpus, main = placing.observation.cpus, placing.main
+    said = (
+        f"Your run queue is {placing.mean:.1f} long, 99 % of the time at most {placing.p99}, over {cpus} "
+        f"CPU{'s' if cpus > 1 else ''}"
+    )
+    if main is None or placing.cpu_share is None:
+        return f"{said}."
+    here, there = format_quantity(main.here, "s"), format_quantity(main.at_benchmark, "s")
+    alike = abs(main.at_benchmark / main.here - 1) <= _ALIKE
+    against = (
+        f"about what the benchmark shows at {BENCHMARK} ({there})"
+        if alike
+        else f"not the {there} that the benchmark shows at {BENCHMARK}"
+    )
+    rate = f"{placing.switches_per_s:.0f} switches a second are {100 * placing.cpu_share:.2g} % of its CPU time"
+    return f"{said}: there a switch costs {here}, {against}. {rate}."

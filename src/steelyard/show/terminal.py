@@ -14,7 +14,7 @@ from steelyard.judge.curves import Curve, Matrix
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import PriceList
 from steelyard.records import Descriptor, Disturbance, Machine, Skip
-from steelyard.show import figure_text, steps, tables
+from steelyard.show import caches, figure_text, steps, tables
 from steelyard.show.console import Cell, Console, lines, words
 from steelyard.units import format_duration, format_quantity
 
@@ -303,7 +303,7 @@ def _caches(findings: Findings, console: Console) -> None:
     if findings.caches:
         agree = "agree" if findings.caches.agrees else "do not agree"
         title = f"the caches: steps of the latency curve and reported sizes {agree}"
-        _list(console, title, findings.caches.said)
+        _list(console, title, caches.sentences(findings.caches))
 
 
 def _doubts(findings: Findings, console: Console) -> None:

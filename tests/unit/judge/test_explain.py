@@ -107,6 +107,13 @@ def test_a_composite_that_the_session_lacks_is_absent():
     assert [(one.composite, one.case) for one in found.absent] == [("tube", TUBE.case)]
 
 
+def test_a_session_that_has_it_in_another_placement_alone_is_told_what_can_be_explained():
+    elsewhere = WHOLE.replace("@same", "@free")
+    (one,) = held({elsewhere: steady(20e-6)}, asked="message").absent
+    assert one.reason.startswith(f"the session has {elsewhere}, and what can be explained is {TUBE.case}")
+    assert "--placement same" in one.reason
+
+
 def test_a_part_may_be_there_once_for_each_of_a_parameter():
     part = Part(what="bytes", case=CALL, per="size", times=0.5, because="half of them")
     one = the_one({WHOLE: steady(100e-6), CALL: steady(2e-6)}, msgspec.structs.replace(TUBE, part=(part,)))

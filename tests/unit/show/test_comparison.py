@@ -38,6 +38,13 @@ def comparisons(*cases: Compared, **more) -> Comparisons:
     return Comparisons(cases=cases, **{**fields, **more})
 
 
+def test_medians_that_point_the_other_way_than_the_ratio_are_explained():
+    """18.0 µs, 13.0 µs, +3.1 %: the ratio is made block by block."""
+    assert "the medians point the other way" in shown(compared(a=18e-6, b=13e-6, ratio=1.031))
+    assert "the medians point the other way" not in shown(compared())
+    assert "the medians point the other way" not in shown(compared(a=18e-6, b=13e-6, ratio=0.8))
+
+
 def shown(*cases: Compared, **more) -> str:
     out = io.StringIO()
     comparison.show(comparisons(*cases, **more), Console(file=out, width=160))

@@ -7,12 +7,13 @@ from steelyard.judge.findings import judge
 from steelyard.judge.placing import place
 from steelyard.show import observe
 from steelyard.show.console import Console
+from tests.unit.judge.sessions import steady, weighed
 from tests.unit.judge.test_placing import a_session, an_observation
 
 
 def shown(observation, findings=None) -> str:
     text = io.StringIO()
-    observe.show(place(observation, findings, why_not="no session"), Console(file=text, width=120))
+    observe.show(place(observation, findings, why_not="no session"), Console(file=text, width=200))
     return text.getvalue()
 
 
@@ -41,3 +42,13 @@ def test_what_a_kernel_does_not_keep_is_left_out_or_said():
 
 def test_a_command_is_named_with_its_end():
     assert "beside make -j2, which ended with 2" in shown(an_observation(command=("make", "-j2"), command_status=2))
+
+
+def test_the_sentence_says_what_a_switch_costs_here_beside_the_benchmark():
+    text = shown(an_observation(0, 100), judge(a_session()))
+    assert "Your run queue is 1.0 long" in text
+    assert "not the 40" in text
+    assert "400 switches a second are 0.08 %" in text
+    alike = weighed({f"switch/yield[contexts={n},kind=process]@same": steady(1e-6) for n in (2, 40)})
+    assert "about what the benchmark shows" in shown(an_observation(), judge(alike))
+    assert "Your run queue is 1.0 long, 99 % of the time at most 2, over 1 CPU." in shown(an_observation())

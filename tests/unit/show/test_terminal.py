@@ -117,9 +117,12 @@ def test_what_the_processor_counted_has_columns_where_it_did():
 
 
 def test_the_caches_are_said_to_agree_or_not():
-    levels = CacheLevels(steps=(), missing={}, agrees=False, said=("L2: they do not agree",))
+    levels = CacheLevels(steps=(), missing={"L2": 1 << 20}, agrees=False, reported=True, largest=1 << 20, virtual=False)
     text = shown(a_case_finding(), caches=levels)
-    assert "the caches: steps of the latency curve and reported sizes do not agree\n  L2: they do not agree" in text
+    assert (
+        "the caches: steps of the latency curve and reported sizes do not agree\n  L2: the machine reports 1 MiB"
+        in text
+    )
     assert "the caches" not in shown(a_case_finding())
 
 

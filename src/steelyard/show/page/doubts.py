@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from steelyard.judge.findings import Findings
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 
-_SIGNS = {"passed": "✓", "failed": "✗", "too few blocks to tell": "?"}
-_KINDS = {"passed": "passed", "failed": "failed", "too few blocks to tell": "few"}
+_SIGNS = {"passed": "✓", "doubtful": "?", "failed": "✗", "too few blocks to tell": "?"}
+_KINDS = {"passed": "passed", "doubtful": "few", "failed": "failed", "too few blocks to tell": "few"}
 _IN_THE_OPEN = 6
 
 

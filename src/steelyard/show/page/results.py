@@ -10,7 +10,7 @@ from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Matrix
 from steelyard.judge.plots import question_of
 from steelyard.judge.report import Judged
-from steelyard.show import figure_text
+from steelyard.show import caches, figure_text
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 from steelyard.units import format_interval, format_quantity
@@ -87,7 +87,7 @@ def _caches(judged: Judged, question: str) -> list[Markup]:
         return []
     agree = "agree" if levels.agrees else "do not agree"
     title = f"The steps of the latency curve and the cache sizes that the machine reports {agree}"
-    return [tag("h3", title), listed(levels.said)]
+    return [tag("h3", title), listed(caches.sentences(levels))]
 
 
 def _many(count: int, noun: str) -> str:
