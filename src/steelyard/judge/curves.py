@@ -78,7 +78,7 @@ def find_curves(session: Session, cases: Sequence[CaseFinding]) -> tuple[Curve, 
     groups: dict[tuple[str, str, str, tuple[str, ...], str], dict[int, CaseFinding]] = defaultdict(dict)
     for case in cases:
         for parameter in () if case.control else session.header.probes[case.probe].descriptor.parameters:
-            if parameter.type == "integer":
+            if parameter.type == "integer" and parameter.name in case.parameters:
                 held = tuple(f"{key}={value}" for key, value in case.parameters.items() if key != parameter.name)
                 for metric in (case.main.metric, *parameter.curves):
                     if case.figure(metric) is not None:
