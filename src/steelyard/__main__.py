@@ -19,7 +19,10 @@ from steelyard.errors import Interrupted, OutOfMemoryError, OutputError, ReaderG
 from steelyard.lab import output
 from steelyard.show.console import Console
 
-_TOO_LITTLE = "there is not enough memory: `ulimit -v` says how much a program may have here; raise it, or ask for less"
+_TOO_LITTLE = (
+    "there is not enough memory, or no further thread may be had: `ulimit -v` and `ulimit -u` say how much a program "
+    "may have here; raise it, or ask for less"
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -71,7 +74,7 @@ def _is_shortage(error: BaseException) -> bool:
         return True
     return (
         isinstance(error, MemoryError)
-        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or (isinstance(error, OSError) and error.errno in {errno.ENOMEM, errno.EAGAIN})
         or (isinstance(error, ImportError) and ("failed to map" in str(error) or "allocate memory" in str(error)))
         or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
     )

@@ -271,7 +271,7 @@ class Server(Probe):
             skip(f"{self.generator.name} is not installed: {self.generator.package}")
         if self.given["rate"] and not self.generator.holds_a_rate:
             skip(_no_rate(self.generator.name))
-        if missing := self.missing():
+        if missing := self.missing() or _no_loopback():
             skip(missing)
 
     def missing(self) -> Optional[str]:
@@ -483,6 +483,16 @@ def _no_rate(generator: str) -> str:
     if here:
         return f"{generator} cannot hold a rate: take generator={here.name}"
     return f"{generator} cannot hold a rate, and none that can is installed: {able[0].package}"
+
+
+def _no_loopback() -> Optional[str]:
+    """Why no server can be reached here: a network namespace begins with its loopback down. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((HOST, 9))
+        except OSError as error:
+            return f"there is no loopback here ({error.strerror}): bring it up with ip link set lo up"
+    return None
 
 
 def _free_port() -> int:

@@ -51,7 +51,7 @@ def command(
     share = parse_margin(margin)
     if vary_ is not None:
         settings.check()
-        lab = Lab(varied_folders(vary_), messages=output.Terminal())
+        lab = Lab(varied_folders(vary_), selectors=sides, messages=output.Terminal())
         cases, variants, pairs = vary(vary_, sides, lab)
         _, found = measure_pairs(lab, cases, variants, pairs, labels(vary_), settings, share, output_file)
     elif len(sides) != 2:

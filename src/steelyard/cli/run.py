@@ -60,7 +60,7 @@ def command(
     """
     settings.check()
     library = studies.library()  # what is wrong in a study is said before the time is spent
-    lab = Lab(messages=output.Terminal())
+    lab = Lab(selectors=selectors, messages=output.Terminal())
     if resume is not None:
         if selectors or param or placement or brief or output_file or settings != settings.for_resuming():
             raise UsageError("--resume goes on with the plan of the session: leave selectors and other settings away")

@@ -22,7 +22,7 @@ def check_folders(
     folders: str, selectors: Sequence[str], settings: Settings, margin: float, messages: Messages
 ) -> Comparisons:
     """Both folders now; what looks worse once more, in a session of its own."""
-    lab = Lab(varied_folders(folders), messages=messages)
+    lab = Lab(varied_folders(folders), selectors=selectors, messages=messages)
     cases, variants, pairs = vary(folders, selectors, lab)
     sides = labels(folders)
     _, first = measure_pairs(lab, cases, variants, pairs, sides, settings, margin, None)
@@ -46,7 +46,7 @@ def check_files(base: Path, new: Path, settings: Settings, margin: float, messag
     sides = read_side(base), read_side(new)
     if not (isinstance(sides[0], Session) and isinstance(sides[1], Session)):
         return first
-    lab = Lab(messages=messages)
+    lab = Lab(only=sides[1].header.probes, messages=messages)
     reason = _why_not_again(lab, sides[1])
     if reason is not None:
         caveat = f"what is worse could not be measured again: {reason}"

@@ -53,7 +53,7 @@ class Lab:
     """The machine at hand, its probes and where they lie; measures sessions and keeps them.
 
     ``folders`` hold further probes, which hide others of the same name. ``only``: the names of the probes that will be
-    needed, when that is known: not asking the others saves seconds.
+    needed, when that is known, or ``selectors`` that name them: not asking the others saves seconds.
     """
 
     def __init__(
@@ -61,9 +61,12 @@ class Lab:
         folders: Sequence[Path] = (),
         only: Collection[str] | None = None,
         messages: Messages | None = None,
+        selectors: Sequence[str] = (),
     ) -> None:
         self.host = machine.survey()
         everywhere = [*folders, *catalog.probe_folders()]
+        if only is None and (names := catalog.named(everywhere, selectors)):
+            only = names | {plan.NULL}
         self.found = catalog.load(everywhere) if only is None else catalog.load_only(everywhere, only)
         self.messages = messages or Silent()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from steelyard.errors import BusyError
-from steelyard.measure.machine import read
+from steelyard.measure.machine import cpu_cgroups, read
 from steelyard.records import Disturbance, Machine, Run
 
 #: Share of a run's CPUs that others may take before the run counts as disturbed and is measured again.
@@ -28,6 +28,10 @@ _LOOK_AGAIN_S = 1.0
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _USER, _NICE, _SYSTEM, _IDLE, _IOWAIT, _IRQ, _SOFTIRQ, _STEAL = range(8)
+
+
+#: What a cgroup calls the time for which it was stopped, by version 2 and 1, and the unit of that in seconds.
+_THROTTLED = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +73,14 @@ def shares(before: CpuTimes, after: CpuTimes, own_s: float, wall_s: float, cpus:
 
 def throttled_s() -> float:
     """Seconds for which the cgroup of this process, or one above it, was stopped because its quota was used up."""
-    return max((_throttled_s(folder) for folder in _cgroups()), default=0.0)
-
-
-def _cgroups() -> Iterator[Path]:
-    """The folders of this process's cgroup and of those above it, in the unified hierarchy."""
-    mounted = Path("/sys/fs/cgroup")
-    own = next((line[3:] for line in (read("/proc/self/cgroup") or "").splitlines() if line.startswith("0::")), "/")
-    folder = mounted / own.lstrip("/")
-    yield from (one for one in (folder, *folder.parents) if one == mounted or mounted in one.parents)
+    return max((_throttled_s(folder) for folder in cpu_cgroups()), default=0.0)
 
 
 def _throttled_s(folder: Path) -> float:
     for line in (read(folder / "cpu.stat") or "").splitlines():
         name, _, number = line.partition(" ")
-        if name == "throttled_usec":
-            return int(number) / 1e6
+        if name in _THROTTLED:
+            return int(number) * _THROTTLED[name]
     return 0.0
 
 

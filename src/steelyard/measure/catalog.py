@@ -28,7 +28,8 @@ from steelyard.errors import InstallationError, ProtocolError, SelectionError
 from steelyard.measure import protocol
 from steelyard.records import Case, CasePattern, Descriptor, Loops, Placement, ProbeFacts, Scalar, Skip
 
-_DESCRIBE_TIMEOUT_S = 10
+#: Long, because a virtual machine answers late where others keep it from the CPU; one that hangs is rare.
+_DESCRIBE_TIMEOUT_S = 30
 _DESCRIBE_LIMIT = 1 << 20
 
 
@@ -238,18 +239,32 @@ def _close(word: str, words: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else "; `steelyard list` shows what there is"
 
 
-def _matching(catalog: Catalog, selector: str) -> list[CasePattern]:
+def named(folders: Sequence[Path], selectors: Sequence[str]) -> set[str] | None:
+    """The programs that these selectors name; None where all have to be asked: without one, or if one names nothing."""
+    programs = find_programs(folders)
+    found = [_named(selector, programs) for selector in selectors]
+    return set().union(*found) if found and all(found) else None
+
+
+def _named(selector: str, names: Iterable[str]) -> list[str]:
+    """Those of these names that a selector stands for, be they probes or what is skipped."""
+    known = list(names)
     pattern = CasePattern.parse(selector)
-    if pattern is not None and pattern.probe in catalog.probes:
-        return [pattern]
+    if pattern is not None and pattern.probe in known:
+        return [pattern.probe]
     # A bare question ("switch") or way ("yield") is what a person types first.
-    names = [name for name in catalog.probes if fnmatch.fnmatchcase(name, selector) or selector in name.split("/")]
+    return [name for name in known if fnmatch.fnmatchcase(name, selector) or selector in name.split("/")]
+
+
+def _matching(catalog: Catalog, selector: str) -> list[CasePattern]:
+    names = _named(selector, catalog.probes)
     if not names:
-        for skip in catalog.skips:
-            if fnmatch.fnmatchcase(skip.subject, selector) or selector in skip.subject.split("/"):
-                raise SelectionError(f"{skip.subject} cannot be measured here: {skip.reason}")
+        reasons = {skip.subject: skip.reason for skip in catalog.skips}
+        for name in _named(selector, reasons):
+            raise SelectionError(f"{name} cannot be measured here: {reasons[name]}")
         raise SelectionError(f'no probe matches "{selector}"{_close(selector, catalog.probes)}')
-    return [CasePattern(probe=name) for name in names]
+    pattern = CasePattern.parse(selector)
+    return [pattern] if pattern is not None and names == [pattern.probe] else [CasePattern(probe=n) for n in names]
 
 
 def _sweep(

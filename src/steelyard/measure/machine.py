@@ -97,6 +97,33 @@ def _huge_pages() -> str:
     return chosen[1] if chosen else "unknown"
 
 
+def cpu_cgroups() -> Iterator[Path]:
+    """The folders of the cgroup that limits this process's CPU time and of those above it, of version 2 and of 1."""
+    mounted = Path("/sys/fs/cgroup")
+    for line in (read("/proc/self/cgroup") or "").splitlines():
+        number, controllers, own = line.split(":", 2)
+        if number == "0":
+            roots = [mounted, mounted / "unified"]
+        elif "cpu" in controllers.split(","):
+            roots = [mounted / controllers, mounted / "cpu"]
+        else:
+            continue
+        if root := next((root for root in roots if (root / "cgroup.procs").exists()), None):
+            folder = root / own.lstrip("/")
+            yield from (one for one in (folder, *folder.parents) if one == root or root in one.parents)
+
+
+def _cpu_limit() -> str | None:
+    """The first limit of CPU time on the way up from this process's cgroup: quota and period in µs, or ``max``."""
+    for folder in cpu_cgroups():
+        if limit := read(folder / "cpu.max"):
+            if not limit.startswith("max"):
+                return limit
+        elif (quota := read(folder / "cpu.cfs_quota_us")) and not quota.startswith("-"):
+            return f"{quota} {read(folder / 'cpu.cfs_period_us')}"
+    return "max"
+
+
 _ENVIRONMENT: dict[str, Callable[[], str | None]] = {
     "kernel": platform.release,
     "kernel version": platform.version,
@@ -108,7 +135,7 @@ _ENVIRONMENT: dict[str, Callable[[], str | None]] = {
     "aslr": lambda: read("/proc/sys/kernel/randomize_va_space"),
     "transparent huge pages": _huge_pages,
     "timer slack ns": _timer_slack_ns,
-    "cgroup cpu limit": lambda: read("/sys/fs/cgroup/cpu.max"),
+    "cgroup cpu limit": _cpu_limit,
     "boot id": lambda: read("/proc/sys/kernel/random/boot_id"),
 }
 

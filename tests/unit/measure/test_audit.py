@@ -147,12 +147,14 @@ def test_the_throttling_of_the_cgroup_and_of_those_above_it_is_read(tmp_path, mo
     own.mkdir(parents=True)
     (own / "cpu.stat").write_text("usage_usec 7\nnr_throttled 1\nthrottled_usec 1500\n")
     (own.parent / "cpu.stat").write_text("throttled_usec 2500000\n")
-    monkeypatch.setattr(audit, "_cgroups", lambda: iter([own, own.parent, tmp_path]))
+    monkeypatch.setattr(audit, "cpu_cgroups", lambda: iter([own, own.parent, tmp_path]))
     assert audit.throttled_s() == pytest.approx(2.5)
+    (own / "cpu.stat").write_text("nr_throttled 1\nthrottled_time 3500000000\n")  # version 1 counts nanoseconds
+    assert audit.throttled_s() == pytest.approx(3.5)
 
 
 def test_a_machine_without_cgroups_throttles_nothing(monkeypatch):
-    monkeypatch.setattr(audit, "_cgroups", lambda: iter(()))
+    monkeypatch.setattr(audit, "cpu_cgroups", lambda: iter(()))
     assert audit.throttled_s() == 0
 
 

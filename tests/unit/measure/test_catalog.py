@@ -282,3 +282,26 @@ def test_an_interpreter_is_asked_for_its_own_path_and_version(tmp_path):
 def test_what_is_no_interpreter_of_use_is_told(tmp_path, lines, sentence):
     with pytest.raises(SelectionError, match=sentence):
         catalog.find_interpreter(an_interpreter(tmp_path, *lines))
+
+
+def test_only_what_is_named_has_to_be_asked(tmp_path):
+    for name in ("switch/pipe", "switch/yield", "lock/mutex"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch(mode=0o755)
+    asked = [(("switch/*",), {"switch/pipe", "switch/yield"}), (("mutex", "lock"), {"lock/mutex"})]
+    asked += [(("switch/pipe[kind=thread]@same",), {"switch/pipe"})]
+    for selectors, names in asked:
+        assert catalog.named([tmp_path], selectors) == names
+
+
+@pytest.mark.parametrize("selectors", [(), ("swich/pipe",), ("switch/*", "swich/pipe")])
+def test_all_are_asked_where_that_gives_the_better_answer(tmp_path, selectors):
+    (tmp_path / "switch").mkdir()
+    (tmp_path / "switch" / "pipe").touch(mode=0o755)
+    assert catalog.named([tmp_path], selectors) is None
+
+
+def test_a_case_of_a_probe_that_cannot_be_used_says_why():
+    found = a_catalog(skips=(Skip(subject="switch/go_chan", reason="needs Go"),))
+    with pytest.raises(SelectionError, match="switch/go_chan cannot be measured here: needs Go"):
+        catalog.select(found, ["switch/go_chan[contexts=2]@same"], {}, [])

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SIGKILL for the lab, the launcher and the probe, at random moments: no finished run is lost and nothing is left."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+
+from steelyard.keep import session as sessions
+from steelyard.measure import catalog, runner
+from steelyard.measure.runner import ProcessRunner, Request
+from tests import processes
+from tests.integration.laboratory import ROGUE, a_laboratory
+from tests.long import LONG
+from tests.making import a_case, a_descriptor
+
+LABS = 1000 if LONG else 100
+LAUNCHERS = 200 if LONG else 30
+#: Longest that a lab is left alone, in seconds: about what its session takes.
+LIFE_S = 1.0
+
+
+def finished_runs(path: Path) -> list[str]:
+    """The runs of rogues that a session kept, by its whole lines; a torn last line is no line."""
+    whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    lines = [msgspec.json.decode(line) for line in whole]
+    return [line["case"] for line in lines if line["type"] == "run" and line["case"].startswith("rogue/")]
+
+
+def test_a_lab_that_is_killed_loses_no_finished_run_and_the_next_one_removes_what_is_left(tmp_path):
+    chance, hits = random.Random(28), 0
+    with a_laboratory(tmp_path) as laboratory:
+        rogue = processes.compiled(ROGUE, tmp_path / "rogue")
+        laboratory.add(rogue, "rogue/well", "rogue/messy")
+        command = [sys.executable, "-m", "tests.hostile.many_labs", str(tmp_path / "probes")]
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=laboratory.environment(),
+            cwd=Path(__file__).parents[2],
+        ) as server:
+            for number in range(LABS):
+                path, before = tmp_path / f"{number}.session.jsonl", len(laboratory.run_ids())
+                print(path, file=server.stdin, flush=True)
+                lab = int(server.stdout.readline())
+                time.sleep(chance.random() * LIFE_S)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(lab, signal.SIGKILL)
+                assert server.stdout.readline() == "over\n"
+                begun = len(laboratory.run_ids()) - before
+                kept = finished_runs(path)
+                # A run that has begun may be in flight, or over and not written yet: no more than that one.
+                assert len(kept) >= begun - 1, f"lab {number}: {begun} runs began and {len(kept)} were kept"
+                if path.exists() and path.stat().st_size and b"\n" in path.read_bytes():
+                    hits += sessions.read(path).end is None
+            server.stdin.close()
+        processes.until(lambda: not processes.marked(laboratory.mark), "no process of any lab is left")
+        left = {name for run_id in set(laboratory.run_ids()) for name in processes.ipc_objects(run_id)}
+        swept(laboratory.temporary)
+        left |= set(laboratory.temporary.iterdir())
+        assert not left
+    assert hits > LABS / 4, "most kills came when the session was over"
+
+
+def swept(folder: Path) -> None:
+    """Do what the next session does first."""
+    command = "import shutil; from steelyard.measure.runner import scratch_folder; shutil.rmtree(scratch_folder())"
+    subprocess.run([sys.executable, "-c", command], check=True, env={**os.environ, "TMPDIR": str(folder)})
+
+
+def test_a_launcher_that_is_killed_leaves_nothing(tmp_path, monkeypatch):
+    chance, lost = random.Random(5), 0
+    log, program, scratch = tmp_path / "log", tmp_path / "rogue" / "messy", tmp_path / "scratch"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    scratch.mkdir()
+    processes.compiled(ROGUE, program)
+    monkeypatch.setenv("ROGUE_LOG", str(log))
+    request = Request(
+        case=a_case("rogue/messy"),
+        program=program,
+        descriptor=a_descriptor("rogue/messy"),
+        values=1,
+        operations=10,
+        deadline_s=60,
+    )
+    cpus = tuple(sorted(os.sched_getaffinity(0)))
+    for _ in range(LAUNCHERS):
+        killer = threading.Timer(chance.random() * 0.2, kill_launchers, [scratch])
+        killer.start()
+        outcome = ProcessRunner(catalog.native_folder() / "launch", cpus, scratch).run(request)
+        killer.join()
+        lost += outcome.error == "the launcher did not report: it was killed"
+        assert list(scratch.iterdir()) == []
+    run_ids = {line.split()[1] for line in log.read_text().splitlines()}
+    assert not [name for run_id in run_ids for name in processes.ipc_objects(run_id)]
+    assert all(processes.gone(run_id, "STEELYARD_RUN_ID") for run_id in run_ids)
+    assert lost > LAUNCHERS / 4, "most kills came when the run was over"
+
+
+def kill_launchers(scratch: Path) -> None:
+    """SIGKILL for the launcher that works in this folder."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ProcessLookupError):
+            if (
+                str(scratch).encode() in (folder / "cmdline").read_bytes()
+                and (folder / "comm").read_text() == "launch\n"
+            ):
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
+def test_a_sweep_that_fails_is_said(tmp_path):
+    assert runner.sweep(Path("/no/such/launcher"), "0" * 12, tmp_path) == ("what it left could not be removed",)
