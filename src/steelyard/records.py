@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -21,12 +21,21 @@ PROTOCOL = 1
 Placement = Literal["same", "cross", "free"]
 Statistic = Literal["lower_quartile", "median"]
 Better = Literal["lower", "higher", "neither"]
-Scalar = int | str
+#: What is read is held to what a machine can have counted or measured; the decoders of msgspec see to it.
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+Block = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+#: Up to the year 5138 where it is a moment; a ratio of two readings, and its square, are finite.
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+Reading = Annotated[float, msgspec.Meta(ge=-1e60, le=1e60)]
+Scalar = Whole | str
 #: The innermost loops of a function, each as its instructions.
 Loops = tuple[tuple[str, ...], ...]
 
 #: Begins the quantities that are made of the processor's counters.
 _COUNTER = "counter."
+_LEAST, _MOST = 1e-150, 1e150
 _CASE_NAME = re.compile(r"(?P<probe>[a-z0-9_]+/[a-z0-9_]+)(?:\[(?P<parameters>[^\]]*)\])?(?:@(?P<placement>[a-z]+))?")
 
 
@@ -60,8 +69,8 @@ class Parameter(Record, frozen=True, kw_only=True):
     brief: tuple[Scalar, ...] = ()
     unit: str | None = None
     choices: tuple[str, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
+    minimum: Whole | None = None
+    maximum: Whole | None = None
     built: bool = False
     curves: tuple[str, ...] = ()
 
@@ -85,7 +94,7 @@ class Descriptor(Record, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...] = ()
     baseline: str | None = None
     warms_up: bool = False
-    value_ms: int = 0
+    value_ms: Count = 0
     family: str | None = None
 
     def parameter(self, name: str) -> Parameter | None:
@@ -156,9 +165,9 @@ class CasePattern(Record, frozen=True, kw_only=True):
 class Counter(msgspec.Struct, frozen=True, array_like=True):
     """What a counter of the processor counted, the time in which that was wanted and the time in which it was had."""
 
-    count: int
-    enabled_ns: int
-    running_ns: int
+    count: Count
+    enabled_ns: Count
+    running_ns: Count
 
     @property
     def scaled(self) -> float | None:
@@ -171,25 +180,25 @@ class Counter(msgspec.Struct, frozen=True, array_like=True):
 class Counters(Record, frozen=True, kw_only=True):
     """What was counted when the batch of a value was run again for it, by event; ``operations`` are of that batch."""
 
-    operations: int
+    operations: Positive
     events: dict[str, Counter]
 
 
 class Value(Record, frozen=True, kw_only=True):
     """One timed batch inside a run. ``user_ns`` and ``system_ns`` are None where only their sum can be read."""
 
-    operations: int
-    wall_ns: int
-    lanes: int = 1
-    cpu_ns: int | None = None
-    user_ns: int | None = None
-    system_ns: int | None = None
-    voluntary: int | None = None
-    involuntary: int | None = None
-    minor_faults: int | None = None
-    run_delay_ns: int | None = None
-    counts: dict[str, int] = {}
-    readings: dict[str, float] = {}
+    operations: Positive
+    wall_ns: Count
+    lanes: Positive = 1
+    cpu_ns: Count | None = None
+    user_ns: Count | None = None
+    system_ns: Count | None = None
+    voluntary: Count | None = None
+    involuntary: Count | None = None
+    minor_faults: Count | None = None
+    run_delay_ns: Count | None = None
+    counts: dict[str, Count] = {}
+    readings: dict[str, Reading] = {}
     counters: Counters | None = None
 
     def quantity(self, name: str) -> float | None:
@@ -219,9 +228,15 @@ class Value(Record, frozen=True, kw_only=True):
         return None if counter is None else counter.scaled
 
     def figure(self, metric: Metric) -> float | None:
-        """The metric's figure; None if a quantity is missing or nothing happened that it could be divided by."""
+        """The metric's figure; None if a quantity is missing or nothing happened that it could be divided by.
+
+        None also for what no machine can have: its square would be no number.
+        """
         over, per = self.quantity(metric.over), self.quantity(metric.per)
-        return None if over is None or not per else over / per
+        if over is None or not per:
+            return None
+        figure = over / per
+        return figure if figure == 0 or _LEAST < abs(figure) < _MOST else None
 
 
 def counter_metrics(values: Iterable[Value]) -> tuple[Metric, ...]:
@@ -255,12 +270,12 @@ class Meta(Record, frozen=True, kw_only=True):
     probe: str
     parameters: dict[str, Scalar]
     placement: Placement
-    operations: int
+    operations: Count
     cpus: tuple[int, ...] = ()
     compiler: str = ""
     flags: str = ""
     clock: str = ""
-    search_ns: int = 0
+    search_ns: Count = 0
     counters: str = ""
     counters_absent: str = ""
     timed: str = ""
@@ -312,11 +327,11 @@ class PlannedCase(Record, frozen=True, kw_only=True):
     """
 
     case: Case
-    operations: int
-    values: int
-    least_values: int = 1
-    run_s: float
-    overhead_s: float = 0.0
+    operations: Count
+    values: Count
+    least_values: Count = 1
+    run_s: Seconds
+    overhead_s: Seconds = 0.0
     baseline: str | None = None
     control: bool = False
     group: str = ""
@@ -371,9 +386,9 @@ class Placed(Record, frozen=True, kw_only=True):
     node: str
     engine: str = ""
     job: str = ""
-    restart: int = 0
-    lock_wait_s: float = 0.0
-    idle_wait_s: float | None = None
+    restart: Count = 0
+    lock_wait_s: Seconds = 0.0
+    idle_wait_s: Seconds | None = None
 
 
 # --- lines of a session file -----------------------------------------------------------------------------------------
@@ -388,17 +403,17 @@ class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type")
     schema: int
     id: str
     started: str
-    seed: int
+    seed: Whole
     machine: Machine
     versions: dict[str, str]
     command: tuple[str, ...]
     selection: tuple[Case, ...]
     controls: tuple[Case, ...]
     probes: dict[str, ProbeFacts]
-    blocks: int | None
-    budget_s: float | None
-    target_ns: int
-    values: int
+    blocks: Block | None
+    budget_s: Seconds | None
+    target_ns: Count
+    values: Count
     target_given: bool = False
     variants: tuple[Variant, ...] = ()
     imported: Imported | None = None
@@ -423,7 +438,7 @@ class Plan(Record, frozen=True, kw_only=True, tag="plan", tag_field="type"):
     """What the pilot made of the selection."""
 
     cases: tuple[PlannedCase, ...]
-    blocks: int
+    blocks: Block
 
 
 class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
@@ -435,13 +450,13 @@ class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
 
     case: str
     role: Literal["pilot", "block", "sentinel"]
-    block: int
-    order: int
-    attempt: int
-    started: float
-    wall_s: float
+    block: Block
+    order: Count
+    attempt: Count
+    started: Seconds
+    wall_s: Seconds
     status: Literal["ok", "failed", "skipped"]
-    operations: int = 0
+    operations: Count = 0
     values: tuple[Value, ...] = ()
     caveats: tuple[str, ...] = ()
     caveat_metrics: dict[str, tuple[str, ...]] = {}
@@ -451,16 +466,16 @@ class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
     compiler: str = ""
     flags: str = ""
     timed: str = ""
-    overhead_s: float = 0.0
-    user_s: float = 0.0
-    system_s: float = 0.0
-    voluntary: int = 0
-    involuntary: int = 0
-    peak_rss_bytes: int = 0
-    foreign_share: float | None = None
-    steal_share: float | None = None
-    throttled_s: float = 0.0
-    padding: int = 0
+    overhead_s: Seconds = 0.0
+    user_s: Seconds = 0.0
+    system_s: Seconds = 0.0
+    voluntary: Count = 0
+    involuntary: Count = 0
+    peak_rss_bytes: Count = 0
+    foreign_share: Reading | None = None
+    steal_share: Reading | None = None
+    throttled_s: Seconds = 0.0
+    padding: Count = 0
     disturbed: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
     counters: str = ""
@@ -484,9 +499,9 @@ class End(Record, frozen=True, kw_only=True, tag="end", tag_field="type"):
 
     at: str
     reason: Literal["blocks", "budget", "decided"]
-    blocks: int
-    wall_s: float
-    timed_s: float
+    blocks: Block
+    wall_s: Seconds
+    timed_s: Seconds
 
 
 Line = Header | Skip | Audit | Plan | Run | Resumed | End

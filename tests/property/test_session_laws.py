@@ -38,13 +38,14 @@ values = st.builds(
     user_ns=maybe_counts,
     run_delay_ns=maybe_counts,
     counts=st.dictionaries(names, counts, max_size=3),
-    readings=st.dictionaries(names, st.floats(allow_nan=False, allow_infinity=False), max_size=3),
+    readings=st.dictionaries(names, st.floats(-1e60, 1e60), max_size=3),
 )
+CASE = a_case()
 runs = st.builds(
     Run,
-    case=texts,
+    case=st.just(CASE.name),
     role=st.sampled_from(["pilot", "block", "sentinel"]),
-    block=st.integers(0, 10**6),
+    block=st.integers(1, 10**6),
     order=st.integers(0, 10**6),
     attempt=st.integers(1, 2),
     started=seconds,
@@ -64,20 +65,20 @@ lines = st.one_of(
     st.builds(
         Audit, moment=st.sampled_from(["before", "after"]), disturbances=st.lists(disturbances, max_size=2).map(tuple)
     ),
-    st.builds(Plan, cases=st.lists(case_records.map(a_planned), max_size=3).map(tuple), blocks=st.integers(1, 99)),
     st.builds(Resumed, at=texts, machine_key=texts),
-    st.builds(End, at=texts, reason=st.just("budget"), blocks=st.integers(0, 99), wall_s=seconds, timed_s=seconds),
 )
-HEADER = msgspec.json.encode(a_header(a_case())) + b"\n"
+ends = st.builds(End, at=texts, reason=st.just("budget"), blocks=st.integers(0, 99), wall_s=seconds, timed_s=seconds)
+PLAN = Plan(cases=(a_planned(CASE),), blocks=2)
+HEADER = b"".join(msgspec.json.encode(line) + b"\n" for line in (a_header(CASE), PLAN))
 
 
-def encoded(records) -> bytes:
-    return HEADER + b"".join(msgspec.json.encode(record) + b"\n" for record in records)
+def encoded(records, end=None) -> bytes:
+    return HEADER + b"".join(msgspec.json.encode(record) + b"\n" for record in (*records, *([end] if end else [])))
 
 
-@given(st.lists(lines, max_size=6))
-def test_a_session_is_read_as_it_was_written(records):
-    session = sessions.decode(encoded(records), "a file")
+@given(st.lists(lines, max_size=6), st.none() | ends)
+def test_a_session_is_read_as_it_was_written(records, end):
+    session = sessions.decode(encoded(records, end), "a file")
     for kind, kept in (
         (Run, session.runs),
         (Skip, session.skips),
@@ -85,7 +86,7 @@ def test_a_session_is_read_as_it_was_written(records):
         (Resumed, session.resumed),
     ):
         assert list(kept) == [record for record in records if isinstance(record, kind)]
-    assert session.plan == next((record for record in records if isinstance(record, Plan)), None)
+    assert (session.plan, session.end) == (PLAN, end)
 
 
 @given(st.lists(lines, max_size=4), st.data())

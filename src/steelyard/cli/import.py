@@ -16,9 +16,6 @@ from steelyard.keep import imported
 from steelyard.keep import session as sessions
 from steelyard.show import formats
 
-#: Above any file of these tools, and below what would fill the memory of a small machine.
-_LARGEST_BYTES = 256 * 2**20
-
 
 def command(
     file: Path,
@@ -37,7 +34,7 @@ def command(
     output_file
         Session file to write; default: a new one in the sessions folder.
     """
-    contents = _contents(file)
+    contents = sessions.contents_of(file)
     if sessions.is_session(contents):
         raise SessionFileError(f"{file} is a session already: `steelyard show {file}` shows it")
     versions = {"steelyard": steelyard.__version__}
@@ -47,14 +44,3 @@ def command(
         for line in lines:
             writer.append(line)
     sys.stdout.write(f"{path}\n")
-
-
-def _contents(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            contents = file.read(_LARGEST_BYTES + 1)
-    except OSError as error:
-        raise SessionFileError(f"{path} cannot be read: {error.strerror}") from error
-    if len(contents) > _LARGEST_BYTES:
-        raise SessionFileError(f"{path} has more than {_LARGEST_BYTES // 2**20} MiB: it is no result of a benchmark")
-    return contents

@@ -110,8 +110,23 @@ def _sentinel(session: Session, by_name: Mapping[str, CaseRuns]) -> Control | No
     )
 
 
+def _timeless(session: Session, by_name: Mapping[str, CaseRuns]) -> bool:
+    """Whether the null probe has a figure that no ratio can be taken of."""
+    nulls = {name: runs for name in (_null(0, 0), _null(0, 1), _null(5, 0)) if (runs := by_name.get(name))}
+    figures = (
+        value.figure(nulls[run.case].descriptor.metrics[0])
+        for run in session.runs
+        if run.case in nulls and run.role != "pilot"
+        for value in run.values
+    )
+    return any(figure is not None and figure <= 0 for figure in figures)
+
+
 def controls(session: Session, by_name: Mapping[str, CaseRuns]) -> tuple[Control, ...]:
     """What the controls of a session say; those that it does not have are left out."""
+    if _timeless(session, by_name):
+        said = "a run of it took no time at all: its clock is wrong, or the file is"
+        return (Control(name="null probe", state="failed", said=said),)
     found = (_identical(by_name), _planted(by_name), _sentinel(session, by_name))
     return tuple(control for control in found if control is not None)
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from steelyard.errors import SessionFileError
-from steelyard.keep.session import SUFFIX, decode, read, sessions_folder
+from steelyard.keep.bounded import UnreadableError, open_regular
+from steelyard.keep.session import LARGEST, LONGEST_LINE, SUFFIX, decode, read, sessions_folder
 from steelyard.records import End, Header, Record, Session
 
 #: Bytes at the end of a file that surely hold its last line, if that is an end.
@@ -67,12 +68,12 @@ class Overview(Record, frozen=True, kw_only=True):
 def overview(path: Path) -> Overview:
     """Look at a session file without reading its runs; raises SessionFileError as `read` does."""
     try:
-        with path.open("rb") as file:
-            first = file.readline()
+        with open_regular(path, LARGEST) as file:
+            first = file.readline(LONGEST_LINE + 1)
             file.seek(max(len(first), file.seek(0, os.SEEK_END) - _LONGEST_END))
             rest = file.read()
-    except OSError as error:
-        raise SessionFileError(f"{path} cannot be read: {error.strerror}") from error
+    except UnreadableError as error:
+        raise SessionFileError(f"{path} {error}") from error
     last = rest.splitlines(keepends=True)[-1:] if rest.endswith(b"\n") else []
     header = decode(first, str(path)).header
     end = None

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from steelyard.errors import SessionFileError
+from steelyard.keep.session import FACTS, NOT_KNOWN, moment_of
 from steelyard.records import (
     SCHEMA,
     Audit,
@@ -39,7 +40,6 @@ from steelyard.records import (
 )
 
 _METRIC = "cost"
-_UNKNOWN = "not known"
 _PLACEMENTS: Mapping[str, Placement] = {"same": "same", "cross": "cross", "free": "free"}
 
 
@@ -124,16 +124,16 @@ def _header(
     for case, sample in zip(cases, file.samples, strict=True):
         points = [other.parameters for other in cases if other.probe == case.probe] if case.parameters else []
         described.setdefault(case.probe, ProbeFacts(descriptor=_descriptor(case, points, sample, file.tool), sha256=""))
-    unknown = dict.fromkeys(("cpu", "logical cpus", "memory", "hypervisor"), _UNKNOWN)
+    unknown = dict.fromkeys(FACTS, NOT_KNOWN)
     return Header(
         schema=SCHEMA,
         id=sha256[:16],
-        started=file.started or at,
+        started=file.started if file.started and moment_of(file.started) else at,
         seed=0,
         machine=Machine(
             key=f"foreign-{hashlib.sha256(known).hexdigest()[:12] if file.facts else 'unknown'}",
             facts={**unknown, **{name: fact for name, fact in file.facts.items() if name != "kernel"}},
-            environment={"kernel": file.facts.get("kernel", _UNKNOWN)},
+            environment={"kernel": file.facts.get("kernel", NOT_KNOWN)},
             cpus=(),
         ),
         versions=dict(versions),

@@ -327,6 +327,7 @@ def fill(
             new.append(path)
             total += state.st_size
     changed = [name for path in new if (name := str(path.absolute())) in kept]
+    changed += [name for name in kept if not os.path.lexists(name)]
     if changed:
         _forget(connection, changed)
     for batch in _batches(new, total, numbering):

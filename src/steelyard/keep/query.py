@@ -7,16 +7,21 @@ and to keep it so, and only a SELECT is let through. What stands in a session fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from steelyard.errors import UsageError
+from steelyard.errors import OutOfMemoryError, UsageError
 from steelyard.keep import index
 from steelyard.keep.folder import Complain
+
+#: A question that takes longer is one of a mistake: a join without a condition.
+LONGEST_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,24 +223,19 @@ class Sessions:
 
     def ask(self, text: str) -> Answer:
         """The answer to one SELECT over the views; raises UsageError, in one sentence, on anything else."""
-        try:
-            answer = self._connection.execute(one_select(text))
-            return Answer(tuple(column[0] for column in answer.description or ()), answer.fetchall())
-        except duckdb.Error as error:
-            raise UsageError(sentence(error)) from error
+        return ask(self._connection, text)
 
     def write_parquet(self, text: str, path: Path) -> None:
         """Write the answer to the file that `open_sessions` was told of; raises UsageError as `ask` does."""
-        try:
-            one_select(text)
-            # As a text inside the text: no comment or bracket of it can end the COPY.
-            self._connection.execute(
-                f"COPY (FROM query('{_quoted(text)}')) TO '{_quoted(path)}' (FORMAT parquet, COMPRESSION zstd)"
-            ).fetchall()
-        except duckdb.IOException as error:
-            raise UsageError(f"{path} cannot be written: choose another place with -o") from error
-        except duckdb.Error as error:
-            raise UsageError(sentence(error)) from error
+        one_select(text)
+        with _reading(self._connection):
+            try:
+                # As a text inside the text: no comment or bracket of it can end the COPY.
+                self._connection.execute(
+                    f"COPY (FROM query('{_quoted(text)}')) TO '{_quoted(path)}' (FORMAT parquet, COMPRESSION zstd)"
+                ).fetchall()
+            except duckdb.IOException as error:
+                raise UsageError(f"{path} cannot be written: choose another place with -o") from error
 
     def close(self) -> None:
         """Let go of the memory and of the index."""
@@ -250,9 +250,65 @@ class Sessions:
         self.close()
 
 
+def connect() -> duckdb.DuckDBPyConnection:
+    """A database in memory that knows nothing of the program; raises OutOfMemoryError where there is no room for it."""
+    try:
+        # Without a folder for what does not fit into memory: that folder may be read whatever else is forbidden.
+        return duckdb.connect(":memory:", config={"python_enable_replacements": False, "temp_directory": ""})
+    except (duckdb.Error, MemoryError, RuntimeError) as error:
+        raise too_little_memory(error) from error
+
+
+def too_little_memory(error: Exception) -> OutOfMemoryError:
+    """What is said where DuckDB can't even begin, or runs out of memory: `ulimit -v` leaves it too little."""
+    said = " ".join(str(error).partition("\n")[0].split()) or type(error).__name__
+    return OutOfMemoryError(f"SQL needs more memory than there is ({said}): raise `ulimit -v`, or ask fewer sessions")
+
+
+def lock(connection: duckdb.DuckDBPyConnection, allowed: Sequence[str | Path]) -> None:
+    """From now on no file but the allowed ones, and no setting changes."""
+    listed = ", ".join(f"'{_quoted(path)}'" for path in allowed)
+    connection.execute(f"SET allowed_paths = [{listed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+@contextlib.contextmanager
+def _reading(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Inside, nothing is changed and nothing takes for ever; what DuckDB says becomes one sentence."""
+    watch = threading.Timer(LONGEST_S, connection.interrupt)
+    watch.daemon = True
+    watch.start()
+    try:
+        # A SELECT may hold an UPDATE in a WITH; a transaction that only reads refuses it.
+        connection.execute("BEGIN TRANSACTION READ ONLY")
+        yield
+    except duckdb.InterruptException as error:
+        raise UsageError(f"the query took more than {LONGEST_S / 60:g} minutes: ask for less") from error
+    except (duckdb.OutOfMemoryException, MemoryError) as error:
+        raise too_little_memory(error) from error
+    except duckdb.Error as error:
+        raise UsageError(sentence(error)) from error
+    finally:
+        watch.cancel()
+        with contextlib.suppress(duckdb.Error):
+            connection.execute("ROLLBACK")
+
+
+def ask(connection: duckdb.DuckDBPyConnection, text: str) -> Answer:
+    """The answer to one SELECT; raises UsageError, in one sentence, on anything else and when it takes too long."""
+    statement = one_select(text)
+    with _reading(connection):
+        answer = connection.execute(statement)
+        return Answer(tuple(column[0] for column in answer.description or ()), answer.fetchall())
+
+
 def one_select(text: str) -> duckdb.Statement:
     """The one statement of a query; raises UsageError unless it is a SELECT."""
-    statements = duckdb.extract_statements(text)
+    try:
+        statements = duckdb.extract_statements(text)
+    except duckdb.Error as error:
+        raise UsageError(sentence(error)) from error
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise UsageError("a query is one SELECT over the views: `steelyard query` without SQL lists them")
     return statements[0]
@@ -271,7 +327,21 @@ def open_sessions(
 
     ``output`` is the one file that may be written.
     """
-    connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
+    connection = connect()
+    try:
+        return _opened(connection, paths, numbering, complain, output)
+    except (duckdb.OutOfMemoryException, MemoryError) as error:
+        connection.close()
+        raise too_little_memory(error) from error
+
+
+def _opened(
+    connection: duckdb.DuckDBPyConnection,
+    paths: Sequence[Path],
+    numbering: index.Numbering,
+    complain: Complain,
+    output: Path | None,
+) -> Sessions:
     _attach(connection, paths, numbering, complain)
     wanted = [str(path.absolute()) for path in paths]
     connection.execute(
@@ -281,10 +351,7 @@ def open_sessions(
         columns = ", ".join(f'{column.expression} AS "{column.name}"' for column in view.columns)
         connection.execute(f"CREATE VIEW {view.name} AS SELECT {columns} FROM {view.source}")  # noqa: S608
     files = connection.execute("SELECT count(*) FROM wanted").fetchall()[0][0]
-    if output is not None:
-        connection.execute(f"SET allowed_paths = ['{_quoted(output)}']")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
+    lock(connection, [] if output is None else [output])
     return Sessions(connection, files)
 
 

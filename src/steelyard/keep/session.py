@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import itertools
 import os
 import secrets
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Self, TypeVar
@@ -13,12 +16,23 @@ from typing import IO, Self, TypeVar
 import msgspec
 
 from steelyard.errors import SessionFileError, UsageError
+from steelyard.keep.bounded import UnreadableError, open_regular, read_regular
 from steelyard.records import SCHEMA, Audit, End, Header, Line, Plan, Resumed, Run, Session, Skip
 
 _T = TypeVar("_T")
 SUFFIX = ".session.jsonl"
+#: What is shown of every machine, and what is said where a file does not have it.
+FACTS, ENVIRONMENT = ("cpu", "logical cpus", "memory", "hypervisor"), ("kernel",)
+NOT_KNOWN = "not known"
 _LINE = msgspec.json.Decoder(Line)
 _ENCODER = msgspec.json.Encoder()
+#: Longest file that is read. One line of a large session has some hundred thousand bytes: its header.
+LARGEST = 128 << 20
+LONGEST_LINE = 8 << 20
+#: Most that the lines of a session may take in memory, as `_weight` has it: room for some 400,000 values.
+_HEAVIEST = 250_000_000
+#: Most places in the table of blocks and cases, which every sample is a row of.
+_MOST_PLACES = 1_000_000
 
 
 def sessions_folder() -> Path:
@@ -41,7 +55,7 @@ def newest() -> Path | None:
 
 
 def latest() -> Path:
-    """The same for who cannot go on without; raises SessionFileError."""
+    """The newest session in the sessions folder; raises SessionFileError if there is none yet."""
     found = newest()
     if found is None:
         raise SessionFileError(f"there is no session in {sessions_folder()} yet: `steelyard run` makes one")
@@ -51,8 +65,8 @@ def latest() -> Path:
 class SessionWriter:
     """Appends lines and syncs each to disk, so that what is said to be kept is kept."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+    def __init__(self, file: IO[bytes], weight: int = 0) -> None:
+        self._file, self._weight = file, weight
 
     @classmethod
     def create(cls, path: Path, header: Header) -> Self:
@@ -78,12 +92,19 @@ class SessionWriter:
         contents = file.read()
         file.truncate(contents.rfind(b"\n") + 1)
         file.seek(0, os.SEEK_END)
-        return cls(file)
+        return cls(file, sum(weight for _, weight in _weighed(io.BytesIO(contents), str(path))))
 
     def append(self, line: Line) -> None:
-        """Write one line; it is on disk when this returns. Raises SessionFileError when the disk is full."""
+        """Write one line; it is on disk when this returns.
+
+        Raises SessionFileError when the disk is full, or the session so large that it could not be read again.
+        """
+        data = _ENCODER.encode(line) + b"\n"
+        self._weight += _weight(line, len(data))
+        if isinstance(line, Run) and self._weight > _HEAVIEST:
+            raise SessionFileError(f"{self._file.name} holds as many runs as a session may; all of them are kept")
         try:
-            self._file.write(_ENCODER.encode(line) + b"\n")
+            self._file.write(data)
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -113,10 +134,20 @@ def read(path: Path) -> Session:
     Raises SessionFileError with the line number of what is malformed.
     """
     try:
-        contents = path.read_bytes()
+        with open_regular(path, LARGEST) as file:
+            return _decode(file, str(path))
+    except UnreadableError as error:
+        raise SessionFileError(f"{path} {error}") from error
     except OSError as error:
         raise SessionFileError(f"{path} cannot be read: {error.strerror}") from error
-    return decode(contents, str(path))
+
+
+def contents_of(path: Path) -> bytes:
+    """The bytes of a session file; raises SessionFileError if it is no regular file, or one that is too large."""
+    try:
+        return read_regular(path, LARGEST)
+    except UnreadableError as error:
+        raise SessionFileError(f"{path} {error}") from error
 
 
 def is_session(contents: bytes) -> bool:
@@ -129,20 +160,28 @@ def is_session(contents: bytes) -> bool:
 
 
 def decode(contents: bytes, path: str) -> Session:
-    """Read a session from bytes; ``path`` is for messages and the result."""
-    complete = contents[: contents.rfind(b"\n") + 1].split(b"\n")[:-1]
-    lines: list[Line] = []
-    for number, text in enumerate(complete, start=1):
-        try:
-            lines.append(_LINE.decode(text))
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise SessionFileError(f"{path}:{number}: not a line of a session file: {error}") from error
+    """Read a session from bytes; ``path`` is for messages and the result. Raises SessionFileError as `read` does."""
+    return _decode(io.BytesIO(contents), path)
+
+
+def _decode(file: IO[bytes], path: str) -> Session:
+    """Read a session line by line: of a large one the bytes would take as much memory again.
+
+    All that the readers of a session rest on is checked here, once: what each line is, and what lines say of each
+    other. Raises SessionFileError.
+    """
+    lines, weight = [], 0
+    for line, heavy in _weighed(file, path):
+        lines.append(line)
+        weight += heavy
+        if weight > _HEAVIEST:
+            raise SessionFileError(f"{path} holds more than a session may: {len(lines)} lines fill the memory")
     if not lines or not isinstance(lines[0], Header):
         raise SessionFileError(f"{path} is not a session file: its first line is no session header")
-    header = lines[0]
+    header = _with_facts(lines[0])
     if header.schema != SCHEMA:
         raise SessionFileError(f"{path} has schema {header.schema}; this Steelyard reads schema {SCHEMA}")
-    return Session(
+    session = Session(
         path=path,
         header=header,
         skips=tuple(_only(lines, Skip)),
@@ -152,6 +191,93 @@ def decode(contents: bytes, path: str) -> Session:
         resumed=tuple(_only(lines, Resumed)),
         end=next(iter(_only(lines, End)), None),
     )
+    if wrong := _contradiction(lines, session):
+        raise SessionFileError(f"{path} is no session that was measured: {wrong}")
+    return session
+
+
+def _weighed(file: IO[bytes], path: str) -> Iterator[tuple[Line, int]]:
+    """The whole lines with what each takes in memory; raises SessionFileError on what is no line of a session."""
+    for number in itertools.count(1):
+        text = file.readline(LONGEST_LINE)
+        if len(text) == LONGEST_LINE:
+            raise SessionFileError(f"{path}:{number}: not a line of a session file: it is longer than any")
+        if not text.endswith(b"\n"):
+            return
+        try:
+            line = _LINE.decode(text)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise SessionFileError(f"{path}:{number}: not a line of a session file: {error}") from error
+        yield line, _weight(line, len(text))
+
+
+def _weight(line: Line, size: int) -> int:
+    """About how many bytes a line of ``size`` bytes takes when it is read; found by measuring."""
+    if not isinstance(line, Run):
+        return 30 * size
+    entries = sum(len(v.counts) + len(v.readings) + 8 * (v.counters is not None) for v in line.values)
+    return 500 + 2 * size + 400 * len(line.values) + 100 * entries
+
+
+def _contradiction(lines: list[Line], session: Session) -> str | None:
+    """What the lines of a session say against each other; None where they agree."""
+    for kind in (Header, Plan, End):
+        if len(_only(lines, kind)) > 1:
+            return f"it has two lines of type {kind.__struct_config__.tag}"
+    if session.end is not None and not isinstance(lines[-1], End):
+        return "it goes on after its end"
+    return _of_header(session.header) or _of_runs(session)
+
+
+def _with_facts(header: Header) -> Header:
+    """The header with a word for each fact of the machine that readers show and the file lacks."""
+    machine = header.machine
+    facts, environment = dict.fromkeys(FACTS, NOT_KNOWN), dict.fromkeys(ENVIRONMENT, NOT_KNOWN)
+    if machine.facts.keys() >= facts.keys() and machine.environment.keys() >= environment.keys():
+        return header
+    full = msgspec.structs.replace(
+        machine, facts={**facts, **machine.facts}, environment={**environment, **machine.environment}
+    )
+    return msgspec.structs.replace(header, machine=full)
+
+
+def _of_header(header: Header) -> str | None:
+    if moment_of(header.started) is None:
+        return f"it was begun at {header.started[:40]!r}, which is no moment with a time zone"
+    for name, facts in header.probes.items():
+        metrics = [metric.name for metric in facts.descriptor.metrics]
+        if not metrics or len(set(metrics)) < len(metrics):
+            return f"probe {name!r} has no metric, or two of one name"
+    return None
+
+
+def moment_of(text: str) -> datetime | None:
+    """A moment from its text in ISO 8601 with a time zone; None if it is none that a session can have begun at."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo and 1970 <= moment.year < 5000 else None
+
+
+def _of_runs(session: Session) -> str | None:
+    header, plan = session.header, session.plan
+    planned = {one.case.name: one.case for one in plan.cases} if plan else {}
+    if plan and len(planned) < len(plan.cases):
+        return "a case stands twice in its plan"
+    for case in (*header.selection, *header.controls, *planned.values()):
+        if case.probe not in header.probes:
+            return f"case {case.name!r} is of a probe that the header does not describe"
+    blocks = 0
+    for run in session.runs:
+        # The pilot also runs what then does not come into the plan.
+        if run.role != "pilot" and run.case not in planned:
+            return f"a run is of case {run.case!r}, which is not in its plan"
+        if run.role == "block":
+            blocks = max(blocks, run.block)
+            if run.block == 0:
+                return f"a run of case {run.case!r} is in block 0: blocks are counted from 1"
+    return f"it has {blocks} blocks of {len(planned)} cases" if blocks * len(planned) > _MOST_PLACES else None
 
 
 def _only(lines: list[Line], kind: type[_T]) -> list[_T]:

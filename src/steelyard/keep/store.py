@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import InstallationError, SessionFileError, StorageError, UsageError
-from steelyard.keep.query import Answer, one_select, sentence
+from steelyard.keep.query import Answer, ask, connect, lock, sentence
 
 Column = npt.NDArray[Any]
 
@@ -78,7 +78,7 @@ class Store:
     def __init__(self, place: str) -> None:
         self.place = place.rstrip("/")
         self._files = file_system(place) if is_url(place) else None
-        self._connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
+        self._connection = connect()
         if self._files is not None:
             self._connection.register_filesystem(self._files)
 
@@ -199,15 +199,11 @@ class Store:
         allowed = [name for kind in _VIEWS for name in self._names(kind, None)]
         for kind in _VIEWS:
             self._connection.execute(f"CREATE OR REPLACE VIEW {kind} AS FROM {self._source(kind, None)}")
-        listed = ", ".join(f"'{_quoted(name)}'" for name in allowed)
         try:
-            self._connection.execute(f"SET allowed_paths = [{listed}]")
-            self._connection.execute("SET enable_external_access = false")
-            self._connection.execute("SET lock_configuration = true")
-            answer = self._connection.execute(one_select(text))
-            return Answer(tuple(column[0] for column in answer.description or ()), answer.fetchall())
+            lock(self._connection, allowed)
         except duckdb.Error as error:
             raise UsageError(sentence(error)) from error
+        return ask(self._connection, text)
 
 
 def is_store(place: str) -> bool:

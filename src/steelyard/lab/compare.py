@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from steelyard.errors import SelectionError, SessionFileError, UsageError
+from steelyard.errors import SelectionError, UsageError
 from steelyard.judge import comparisons
 from steelyard.judge.comparisons import Comparisons
 from steelyard.keep import session as sessions
@@ -26,10 +26,7 @@ _LOOKS = 4
 
 def read_side(path: Path) -> Session | ForeignFile:
     """A session, or a file of another tool."""
-    try:
-        contents = path.read_bytes()
-    except OSError as error:
-        raise SessionFileError(f"{path} cannot be read: {error.strerror}") from error
+    contents = sessions.contents_of(path)
     if sessions.is_session(contents):
         return sessions.decode(contents, str(path))
     return formats.read(contents, str(path))

@@ -15,8 +15,11 @@ from steelyard.judge.history import History, Past, cases_like, history, past
 from steelyard.judge.samples import numbers
 from steelyard.keep import folder, query
 from steelyard.keep.folder import Complain
-from steelyard.keep.session import decode, is_session
+from steelyard.keep.session import contents_of, decode, is_session
+from steelyard.lab.limits import require_addresses
 
+#: DuckDB reserves addresses for its threads; with fewer than this it fails in the middle, or waits for ever.
+_SQL_BYTES = 4 * 2**30
 #: Files from which other processes help: each takes about a second to start.
 WORTH_PROCESSES = 500
 
@@ -24,6 +27,7 @@ WORTH_PROCESSES = 500
 def open_places(places: Sequence[str | Path], complain: Complain, output: Path | None = None) -> query.Sessions:
     """The sessions of these places, ready to be asked; raises SessionFileError where none can be read."""
     paths = folder.find(places)
+    require_addresses(_SQL_BYTES, "SQL")
     sessions = query.open_sessions(paths, numbers, complain, output)
     if not sessions.files:
         sessions.close()
@@ -42,13 +46,11 @@ class _Asked:
 def _ask(text: str, path: Path) -> _Asked:
     """Read one file; runs in a process of its own where there are many."""
     try:
-        contents = path.read_bytes()
+        contents = contents_of(path)
         # Most files of a large folder do not have the case: looking for its probe is much quicker than reading all.
         if text.partition("[")[0].partition("@")[0].encode() not in contents and is_session(contents):
             return _Asked(())
         session = decode(contents, str(path))
-    except OSError as error:
-        return _Asked((), f"{path} cannot be read: {error.strerror}")
     except SessionFileError as error:
         return _Asked((), str(error))
     found = [past(session, name) for name in cases_like(session, text)]

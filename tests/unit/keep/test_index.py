@@ -52,7 +52,15 @@ def test_a_file_that_became_malformed_is_forgotten(database, tmp_path):
     assert [count(database, table) for table in ("files", "sessions", "cases", "runs", "run_values")] == [0] * 5
 
 
-def test_a_file_that_is_gone_is_named(database, tmp_path):
+def test_a_file_that_is_gone_is_forgotten(database, tmp_path):
+    paths = a_history(tmp_path, 2)
+    filled(database, paths)
+    paths[0].unlink()
+    assert filled(database, paths[1:]) == []
+    assert [count(database, table) for table in ("files", "sessions")] == [1, 1]
+
+
+def test_a_file_that_is_not_there_is_named(database, tmp_path):
     path = tmp_path / "gone.session.jsonl"
     assert filled(database, [path]) == [f"{path} cannot be read: No such file or directory"]
 

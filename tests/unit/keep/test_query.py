@@ -5,7 +5,7 @@ import duckdb
 import msgspec
 import pytest
 
-from steelyard.errors import UsageError
+from steelyard.errors import OutOfMemoryError, UsageError
 from steelyard.judge.findings import judge
 from steelyard.judge.samples import case_runs, numbers
 from steelyard.keep import index, query
@@ -148,13 +148,22 @@ FORBIDDEN = [
     "selec 1",
     "SELECT nothing FROM cases",
     "SELECT CAST('x' AS INTEGER)",
+    "SELECT * FROM read_text('./.tmp/secret')",
+    "SELECT * FROM read_text('.tmp/secret')",
+    "WITH x AS (UPDATE wanted SET session = 1 RETURNING 1) SELECT * FROM x",
+    "WITH x AS (DELETE FROM kept.runs RETURNING 1) SELECT * FROM x",
+    "WITH x AS (INSERT INTO wanted VALUES (2) RETURNING 1) SELECT * FROM x",
     "SELECT error('made up')",
 ]
 
 
 @pytest.mark.parametrize("sql", FORBIDDEN)
-def test_what_is_no_question_over_the_views_is_one_sentence_and_does_nothing(sql, tmp_path):
+def test_what_is_no_question_over_the_views_is_one_sentence_and_does_nothing(sql, tmp_path, monkeypatch):
     paths = [WHOLE]
+    # Where DuckDB would put what does not fit into memory, unless it is told not to.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".tmp").mkdir()
+    (tmp_path / ".tmp" / "secret").write_text("a secret")
     target = tmp_path / "written"
     with opened(paths) as sessions:
         with pytest.raises(UsageError) as raised:
@@ -170,25 +179,50 @@ def test_parquet_goes_to_the_one_file_that_was_named(tmp_path):
     with opened([WHOLE], output=there) as sessions:
         sessions.write_parquet("SELECT case_name, median FROM cases; -- all of them", there)
         expected = sessions.ask("SELECT case_name, median FROM cases").rows
-        for sql, path in (("SELECT 1", elsewhere), ("DROP VIEW cases", there), ("SELECT nothing", there)):
+        changing = "WITH x AS (DELETE FROM wanted RETURNING 1) SELECT * FROM x"
+        for sql, path in (
+            ("SELECT 1", elsewhere),
+            ("DROP VIEW cases", there),
+            ("SELECT nothing", there),
+            (changing, there),
+        ):
             with pytest.raises(UsageError):
                 sessions.write_parquet(sql, path)
     assert not elsewhere.exists()
     assert sorted(duckdb.read_parquet(str(there)).fetchall()) == sorted(expected)
 
 
+def test_a_question_that_takes_too_long_is_ended(monkeypatch):
+    monkeypatch.setattr(query, "LONGEST_S", 0.2)
+    with opened([WHOLE]) as sessions:
+        with pytest.raises(UsageError, match="ask for less"):
+            sessions.ask(
+                "SELECT count(*) FROM range(10_000_000_000) a, range(10_000_000_000) b WHERE a.range < b.range"
+            )
+        assert sessions.ask("SELECT count(*) FROM sessions").rows == [(1,)]
+
+
+def test_too_little_memory_is_one_sentence(monkeypatch):
+    def full(*_, **__):
+        raise duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")
+
+    monkeypatch.setattr(duckdb, "connect", full)
+    with pytest.raises(OutOfMemoryError, match=r"SQL needs more memory .*ulimit -v"):
+        opened([WHOLE])
+
+
 def test_what_stands_in_a_file_is_never_sql(tmp_path):
     nasty = "'); DROP VIEW sessions; --\"$.x"
     base = read(WHOLE)
     machine = msgspec.structs.replace(base.header.machine, key=nasty, facts={nasty: nasty}, environment={nasty: nasty})
-    header = msgspec.structs.replace(base.header, id=nasty, started=nasty, machine=machine, command=(nasty,))
+    header = msgspec.structs.replace(base.header, id=nasty, machine=machine, command=(nasty,))
     runs = [msgspec.structs.replace(run, compiler=nasty, caveats=(nasty,)) for run in base.runs]
     path = write(
         tmp_path / f"{nasty.replace('/', '')}.session.jsonl",
         lines_of(msgspec.structs.replace(base, header=header, runs=tuple(runs))),
     )
-    sql = "SELECT id, started, machine_key, facts, compilers FROM sessions"
-    assert asked([path], sql) == [(nasty, None, nasty, {nasty: nasty}, nasty)]
+    [(*texts, facts)] = asked([path], "SELECT id, machine_key, compilers, facts FROM sessions")
+    assert (texts, facts[nasty]) == ([nasty] * 3, nasty)
 
 
 # --- many files -------------------------------------------------------------------------------------------------------
@@ -258,13 +292,13 @@ def test_a_run_of_a_case_that_the_header_does_not_know_is_left_out(tmp_path):
     assert asked([path], "SELECT count(*) FROM runs WHERE case_name = 'no/body@same'") == [(0,)]
 
 
-def test_numbers_beyond_all_reason_are_null_and_spoil_no_answer(tmp_path):
+def test_the_largest_numbers_that_a_session_may_have_spoil_no_answer(tmp_path):
     path = write(tmp_path / "a.session.jsonl", a_variation(1))
-    huge = 2**64 - 1
+    huge = 2**63 - 1
     text = path.read_text().replace('"seed":7', f'"seed":{huge}').replace('"checked":500000', f'"checked":{huge}')
-    text = text.replace('"padding":0', f'"padding":{huge}', 1).replace('"started":1.0', '"started":1e300')
+    text = text.replace('"padding":0', f'"padding":{huge}', 1).replace('"started":1.0', '"started":1e11')
     path.write_text(text)
-    assert asked([path], "SELECT seed FROM sessions") == [(None,)]
+    assert asked([path], "SELECT seed FROM sessions") == [(huge,)]
     with opened([path, WHOLE]) as sessions:
         for view in query.VIEWS:
             assert sessions.ask(f"SELECT * FROM {view.name}").rows

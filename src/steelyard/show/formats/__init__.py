@@ -12,7 +12,6 @@ A file whose name begins with an underscore is shared by formats.
 from __future__ import annotations
 
 import importlib
-import math
 import pkgutil
 from collections import Counter
 from types import ModuleType
@@ -27,6 +26,8 @@ from steelyard.show.visible import visible, visible_lines
 
 #: Longest name of a benchmark: readers of line formats give up at 64 KiB a line.
 _LONGEST_NAME = 1000
+#: What a cost of any tool lies between, in base units: the greatest are what 64 bits hold, of a time in nanoseconds.
+_LEAST, _MOST, _MOST_S = 1e-30, 9e18, 9e9
 #: What a module can do, by the function that does it.
 _VERBS = {"`steelyard export`": "export", "`steelyard import` and `steelyard compare`": "recognises"}
 
@@ -130,7 +131,10 @@ def _checked_sample(sample: ForeignSample) -> ForeignSample:
     if len(name) > _LONGEST_NAME:
         raise ValueError(f"the name {name[:20]!r}… has {len(name)} characters: at most {_LONGEST_NAME}")
     numbers = [*sample.runs, *(value for values in sample.values for value in values)]
-    wrong = next((number for number in numbers if not (math.isfinite(number) and number > 0)), None)
+    most = _MOST_S if sample.unit == "s" else _MOST
+    wrong = next((number for number in numbers if not _LEAST <= number <= most), None)
     if wrong is not None:
-        raise ValueError(f"{name!r} has the value {wrong:g}: a cost is above zero")
+        raise ValueError(
+            f"{name!r} has the value {wrong:g}: a cost is above zero, and not above {most:g} {sample.unit}"
+        )
     return msgspec.structs.replace(sample, name=name)

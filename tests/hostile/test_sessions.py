@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever stands in a session file: every command that reads one ends with a sentence, soon, and in little memory."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import msgspec
+import pytest
+
+from steelyard import errors
+from steelyard.__main__ import main
+from steelyard.errors import SessionFileError
+from steelyard.keep import session as sessions
+from steelyard.keep.folder import overview
+from steelyard.keep.session import SUFFIX
+from steelyard.lab.browser import Browser
+from tests.hostile.corpus import ODD, REFUSED, changed, mutation, written
+from tests.long import LONG
+from tests.many import WHOLE
+
+CASE = "example/swept[n=10,kind=thread]@same"
+#: Longest that one command may take in a test; nothing here takes a second on a quiet machine.
+HANGS_S = 120
+SQL = (
+    "SELECT count(*), sum(c.median), sum(n.number) FROM cases c JOIN runs USING (session, case_name) "
+    "JOIN figures n USING (session, case_name)"
+)
+QUICK = {
+    "show": ["show", "FILE"],
+    "show --json": ["show", "FILE", "--json"],
+    "compare": ["compare", "WHOLE", "FILE"],
+    "check": ["check", "FILE", "WHOLE"],
+    "claims": ["claims", "FILE"],
+    "history": ["history", CASE, "FILE", "WHOLE"],
+    "query": ["query", SQL, "FILE"],
+    "import": ["import", "FILE", "-o", "OUT"],
+    "fleet report": ["fleet", "report", "FILE", "WHOLE"],
+    **{f"export {name}": ["export", "FILE", "--format", name] for name in ("csv", "pyperf", "openmetrics", "junit")},
+}
+SLOW = {
+    "report": ["report", "FILE", "-o", "OUT"],
+    **{
+        f"export {name}": ["export", "FILE", "--format", name, "-o", "OUT"]
+        for name in ("benchstat", "hyperfine", "google-benchmark", "markdown", "bencher", "parquet")
+    },
+}
+#: Verdicts, and the errors that are foreseen; what nobody foresaw is none of them.
+ENDS = {0, 1, 2} | {
+    error.exit_code
+    for error in vars(errors).values()
+    if isinstance(error, type) and issubclass(error, errors.SteelyardError) and error is not errors.SteelyardError
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_hangs():
+    def hung(*_):
+        raise TimeoutError("a command hangs")
+
+    before = signal.signal(signal.SIGALRM, hung)
+    signal.alarm(HANGS_S if not LONG else 700)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def ends(command, path):
+    """The exit code of a command, which is one of those that are foreseen."""
+    out = path.with_suffix(".out")
+    out.unlink(missing_ok=True)
+    places = {"FILE": str(path), "WHOLE": str(WHOLE), "OUT": str(out)}
+    code = main([places.get(word, word) for word in command])
+    assert code in ENDS
+    return code
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_have_been_measured_is_refused_in_one_sentence(name, tmp_path, capsys):
+    change, words = REFUSED[name]
+    path = written(tmp_path / f"a{SUFFIX}", changed(change))
+    with pytest.raises(SessionFileError) as refused:
+        sessions.read(path)
+    assert words in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert ends(QUICK["show"], path) == SessionFileError.exit_code
+    assert ends(QUICK["query"], path) == SessionFileError.exit_code
+    assert "\n" not in capsys.readouterr().err.strip().split("\n")[-1]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_odd_breaks_no_command(name, tmp_path):
+    path = written(tmp_path / f"a{SUFFIX}", changed(ODD[name]))
+    sessions.read(path)
+    for command in (*QUICK.values(), *SLOW.values()):
+        ends(command, path)
+    for page in ("/", "/session", "/report"):
+        with_session = {} if page == "/" else {"session": [path.name]}
+        try:
+            Browser(tmp_path, lambda _: None).page(page, with_session)
+        except (errors.SteelyardError, ValueError):
+            continue
+
+
+def test_no_mutation_of_a_session_breaks_a_command(tmp_path):
+    """Some 150 of them, each through two commands; for ten minutes through any where there is time."""
+    seed = time.time_ns() if LONG else 7
+    print(f"seed {seed}")
+    drawn, until = random.Random(seed), time.monotonic() + 600
+    commands = [*QUICK.values(), *(SLOW.values() if LONG else [])]
+    path, made, read = tmp_path / f"a{SUFFIX}", 0, 0
+    while time.monotonic() < until if LONG else made < 150:
+        written(path, mutation(drawn))
+        made += 1
+        try:
+            sessions.read(path)
+        except SessionFileError:
+            assert ends(QUICK["show"], path) == SessionFileError.exit_code
+            continue
+        read += 1
+        for command in drawn.sample(commands, 2):
+            ends(command, path)
+    # Mutations that are all refused would test one command only.
+    assert made / 5 < read
+
+
+@pytest.mark.parametrize("make", ["fifo", "socket", "folder", "device"])
+def test_what_is_no_regular_file_is_refused_at_once(make, tmp_path):
+    path = tmp_path / f"a{SUFFIX}"
+    if make == "fifo":
+        os.mkfifo(path)
+    elif make == "folder":
+        path.mkdir()
+    elif make == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(path))
+    with pytest.raises(SessionFileError, match=r"regular file|cannot be read"):
+        sessions.read(path)
+    with pytest.raises(SessionFileError, match=r"regular file|cannot be read"):
+        overview(path)
+    (tmp_path / f"b{SUFFIX}").write_bytes(WHOLE.read_bytes())
+    for command in (["history", CASE, str(tmp_path)], ["query", "SELECT count(*) FROM runs", str(tmp_path)]):
+        assert main(command) == 0
+
+
+MEMORY = """
+import resource, sys
+from steelyard.__main__ import main
+code = main(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def measured(*arguments):
+    """Exit code and the most memory, in MiB, of a command in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=600
+    )
+    assert "Traceback" not in done.stderr
+    return done.returncode, int(done.stderr.split()[-1])
+
+
+def a_sparse_line(path):
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+
+
+def a_long_line(path):
+    with path.open("wb") as file:
+        file.write(WHOLE.read_bytes())
+        file.truncate(100 << 20)
+
+
+def many_entries(path):
+    """As many counts as there is room for, each of a name of its own."""
+    base = WHOLE.read_text().splitlines()
+    run = msgspec.json.decode(next(line for line in base if '"role":"block"' in line))
+    run["values"] = [{"operations": 1, "wall_ns": 1, "counts": {f"{n:x}": 1 for n in range(100_000)}}] * 3
+    data = msgspec.json.encode(run) + b"\n"
+    with path.open("wb") as file:
+        file.write("\n".join(base[:-5]).encode() + b"\n")
+        for _ in range((120 << 20) // len(data)):
+            file.write(data)
+
+
+def many_values(path):
+    base = WHOLE.read_text().splitlines()
+    run = msgspec.json.decode(next(line for line in base if '"role":"block"' in line))
+    run["values"] = [{"operations": 1, "wall_ns": 1}] * 200_000
+    data = msgspec.json.encode(run) + b"\n"
+    with path.open("wb") as file:
+        file.write("\n".join(base[:-5]).encode() + b"\n")
+        for _ in range(20):
+            file.write(data)
+
+
+@pytest.mark.parametrize("make", [a_sparse_line, a_long_line, many_entries, many_values])
+def test_no_file_takes_more_than_500_megabytes_to_be_refused(make, tmp_path):
+    path = tmp_path / f"a{SUFFIX}"
+    make(path)
+    code, most = measured("show", path)
+    path.unlink()
+    assert code == SessionFileError.exit_code
+    assert most < 500
+
+
+def test_a_session_that_grows_too_large_is_ended_before_it_cannot_be_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(sessions, "_HEAVIEST", 2_000_000)
+    whole, path = sessions.read(WHOLE), tmp_path / f"a{SUFFIX}"
+
+    def fill(writer):
+        for _ in range(10_000):
+            writer.append(whole.runs[0])
+
+    with sessions.SessionWriter.create(path, whole.header) as writer:
+        writer.append(whole.plan)
+        with pytest.raises(SessionFileError, match="as many runs as a session may"):
+            fill(writer)
+    assert len(sessions.read(path).runs) > 100
