@@ -6,13 +6,14 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from steelyard.measure import catalog
 from tests import processes
-from tests.integration.laboratory import words
+from tests.integration.laboratory import a_laboratory, words
 
 CASES = ("call/syscall", "switch/yield[contexts=2,kind=process]@same", "message/latency_pipe[size=1,kind=process]@same")
 #: As quick as a session can be, with a deadline for those that others keep from the CPU.
@@ -60,22 +61,22 @@ def assert_measured(laboratory, done):
     }
 
 
-def for_everybody(folder: Path) -> None:
-    """Let another user work in a laboratory."""
-    for path in (folder, folder / "tmp"):
-        path.mkdir(exist_ok=True)
-        path.chmod(0o777)
-    for parent in folder.parents:
-        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o111)
+@pytest.fixture
+def open_laboratory():
+    """A laboratory in which everybody may write; a folder of pytest's is closed to others again by its next run."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path in (Path(folder), Path(folder) / "tmp"):
+            path.mkdir(exist_ok=True)
+            path.chmod(0o777)
+        with a_laboratory(Path(folder)) as laboratory:
+            yield laboratory
 
 
 @pytest.fixture
-def python_of_nobody(laboratory, monkeypatch):
+def python_of_nobody(open_laboratory, monkeypatch):
     """An interpreter that a user without any right can start, and that finds this package."""
-    for_everybody(laboratory.folder)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-    monkeypatch.setenv("HOME", str(laboratory.folder))
+    monkeypatch.setenv("HOME", str(open_laboratory.folder))
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for python in (sys.executable, f"/usr/bin/{version}"):
         if works(*NOBODY, python, "-m", "steelyard", "--version"):
@@ -83,16 +84,16 @@ def python_of_nobody(laboratory, monkeypatch):
     pytest.skip("only root can start a program as another user, who has to be able to read this checkout")
 
 
-def test_an_ordinary_user_who_sees_no_processes_of_others(laboratory, python_of_nobody):
+def test_an_ordinary_user_who_sees_no_processes_of_others(open_laboratory, python_of_nobody):
     if not works("unshare", "-m", "mount", "-t", "proc", "-o", "hidepid=2", "proc", "/proc"):
         pytest.skip("only root can mount /proc without the processes of others")
     hidden = 'mount -t proc -o hidepid=2 proc /proc && exec "$@"'
-    done = run(laboratory, "unshare", "-m", "sh", "-c", hidden, "sh", *NOBODY, python=python_of_nobody)
-    assert_measured(laboratory, done)
+    done = run(open_laboratory, "unshare", "-m", "sh", "-c", hidden, "sh", *NOBODY, python=python_of_nobody)
+    assert_measured(open_laboratory, done)
 
 
-def test_a_user_who_may_have_hardly_any_process(laboratory, python_of_nobody):
-    done = run(laboratory, *NOBODY, "prlimit", "--nproc=3", python=python_of_nobody)
+def test_a_user_who_may_have_hardly_any_process(open_laboratory, python_of_nobody):
+    done = run(open_laboratory, *NOBODY, "prlimit", "--nproc=3", python=python_of_nobody)
     assert done.returncode not in (0, 1)
     assert "Traceback" not in done.stderr, done.stderr
     assert "ulimit -u" in words(done.stderr) or "temporarily unavailable" in words(done.stderr), done.stderr
