@@ -76,7 +76,8 @@ def open_laboratory():
 def python_of_nobody(open_laboratory, monkeypatch):
     """An interpreter that a user without any right can start, and that finds this package."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-    monkeypatch.setenv("HOME", str(open_laboratory.folder))
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(open_laboratory.folder))
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for python in (sys.executable, f"/usr/bin/{version}"):
         if works(*NOBODY, python, "-m", "steelyard", "--version"):

@@ -32,8 +32,11 @@ def folders(named: Sequence[Path] = ()) -> list[Path]:
         if not studies:
             raise StudyError(f"{place} has no study in it: a study is a folder with a study.toml")
         found.update((study.resolve(), study) for study in studies)
-    if own_folder().is_dir():
-        found.update((study.resolve(), study) for study in _inside(own_folder()))
+    try:
+        # The folder of another user, as under sudo or setpriv without a HOME of one's own, is not one's own either.
+        found.update((study.resolve(), study) for study in (_inside(own_folder()) if own_folder().is_dir() else ()))
+    except PermissionError as error:
+        raise StudyError(f"{own_folder()} cannot be read ({error.strerror}): set HOME or XDG_DATA_HOME") from error
     return list(found.values())
 
 

@@ -65,3 +65,12 @@ def test_a_file_that_is_far_too_large_is_not_read(tmp_path):
         file.truncate(1 << 30)
     with pytest.raises(StudyError, match=r"claims\.toml"):
         studies.files(folder)
+
+
+def test_a_data_folder_of_somebody_else_is_a_sentence(monkeypatch):
+    def refused(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_dir", refused)
+    with pytest.raises(StudyError, match="set HOME or XDG_DATA_HOME"):
+        studies.folders()
