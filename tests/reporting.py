@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import io
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import msgspec
 from steelyard.judge.report import Report, report
 from steelyard.keep import session as sessions
 from steelyard.records import End, Session
+from steelyard.show.console import Console
 from tests.making import a_machine
 from tests.unit.judge.sessions import steady, weighed
 
@@ -86,6 +89,13 @@ def a_report() -> Report:
 def the_golden_session() -> Session:
     """One with controls, a failure, a skip and a disturbance."""
     return sessions.read(GOLDEN / "whole.session.jsonl")
+
+
+def printed(show: Callable[..., None], *arguments: object) -> str:
+    """What a function prints on a wide console, which is its last argument."""
+    out = io.StringIO()
+    show(*arguments, Console(file=out, width=150))
+    return out.getvalue()
 
 
 def acting(text: str) -> str:

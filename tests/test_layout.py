@@ -140,6 +140,15 @@ def test_all_that_reaches_a_terminal_takes_the_one_door():
             assert called.split(".")[0] != "Text", f"{name_of(path)}:{call.lineno}: `words` makes a text, not rich"
 
 
+def test_objects_for_programs_are_made_by_as_json_wherever_they_are_made():
+    """One name: whoever knows one module of show knows where the JSON of the others is. ``X_as_json`` makes a part."""
+    for path in modules("show"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.returns is not None and not node.name.startswith("_"):
+                objects = ast.unparse(node.returns) in ("list[dict[str, Any]]", "dict[str, Any]")
+                assert not objects or node.name.endswith("as_json"), f"{name_of(path)}: {node.name}"
+
+
 def test_only_the_module_of_markup_says_that_a_text_is_html():
     """Elsewhere only what this program brings along may be: an empty piece, its style, its script, its charts."""
     ours = {"", "charts.svg(spec | {'width': 720})", "(_ASSETS / 'style.css').read_text()"}

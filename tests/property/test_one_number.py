@@ -22,7 +22,8 @@ from steelyard.judge.ledger import ledger
 from steelyard.judge.stats.summary import quantile
 from steelyard.keep.session import SUFFIX, read
 from steelyard.lab.many import history_of, open_places
-from steelyard.show import formats, jsonview
+from steelyard.show import formats
+from steelyard.show import session as shown_session
 from tests.making import a_case, a_descriptor, a_failed_run, a_header, a_metric, a_run, a_session, a_value
 from tests.many import lines_of, write
 
@@ -196,7 +197,7 @@ def test_every_way_of_showing_has_the_numbers_of_show(session):
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / f"a{SUFFIX}", lines_of(session))
         findings = judge(read(path))
-        shown = {case["case"]: case for case in jsonview.cases(findings)}
+        shown = {case["case"]: case for case in shown_session.as_json(findings)}
         summaries = {
             name: (case["n"], *(case[key] for key in ("median", "low", "high"))) for name, case in shown.items()
         }

@@ -8,7 +8,8 @@ from steelyard.judge.answers import WORTH_A_SCREEN, answer
 from steelyard.judge.findings import Findings
 from steelyard.judge.verdicts import judge_claims
 from steelyard.records import Session
-from steelyard.show import answers, terminal
+from steelyard.show import answers
+from steelyard.show import session as shown
 
 
 def show_session(session: Session, findings: Findings) -> None:
@@ -17,4 +18,4 @@ def show_session(session: Session, findings: Findings) -> None:
     if found.prices >= WORTH_A_SCREEN:
         answers.show(findings, found, output.console())
     else:
-        terminal.show(findings, output.console())
+        shown.show(findings, output.console())

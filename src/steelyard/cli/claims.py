@@ -65,11 +65,11 @@ def command(
             command = f"steelyard claims --advice{f' --source {source}' if source else ''} --markdown {markdown}"
             write(markdown, show_advice.markdown(findings, found, command))
         elif json:
-            output.print_json(show_advice.objects(found))
+            output.print_json(show_advice.as_json(found))
         else:
             show_advice.show(found, output.console(), findings.void)
     elif json:
-        output.print_json(claims.objects(findings))
+        output.print_json(claims.as_json(findings))
     elif short:
         claims.show_short(findings, output.console())
     else:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from steelyard.cli import _output as output
 from steelyard.measure import catalog, machine
 from steelyard.measure.audit import audit
-from steelyard.show import terminal
+from steelyard.show import machine as shown
 
 
 def command(*, json: bool = False) -> None:
@@ -23,4 +23,4 @@ def command(*, json: bool = False) -> None:
     if json:
         output.print_json({"machine": host, "disturbances": disturbances, "skips": found.skips})
     else:
-        terminal.show_machine(host, disturbances, found.skips, output.console())
+        shown.show(host, disturbances, found.skips, output.console())

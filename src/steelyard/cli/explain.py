@@ -65,7 +65,7 @@ def command(
     others = [of_the_same_machine(path, here) for path in parts or ()]
     found = explain.explain(here, composites, asked=case, others=others)
     if json:
-        output.print_json(shown.objects(found))
+        output.print_json(shown.as_json(found))
     elif case or measure:
         shown.show(found, output.console())
     else:
@@ -84,6 +84,6 @@ def _meant(text: str) -> Mapping[str, Composite]:
 def _declare(composites: Mapping[str, Composite], case: str | None, json: bool) -> None:
     """Print what costs are made of, where nothing was measured yet."""
     if json:
-        output.print_json(shown.declarations(composites))
+        output.print_json(shown.declared_as_json(composites))
     else:
         shown.show_declarations(composites, case, output.console())

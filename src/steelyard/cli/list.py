@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from steelyard.cli import _output as output
 from steelyard.measure import catalog
-from steelyard.show import terminal
+from steelyard.show import catalog as shown
 
 
 def command(*selectors: str, json: bool = False) -> None:
@@ -26,4 +26,4 @@ def command(*selectors: str, json: bool = False) -> None:
     if json:
         output.print_json({"probes": descriptors, "skips": skips})
     else:
-        terminal.show_catalog(descriptors, skips, output.console())
+        shown.show(descriptors, skips, output.console())

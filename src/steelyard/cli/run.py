@@ -19,7 +19,7 @@ from steelyard.lab import studies
 from steelyard.lab.session import Lab
 from steelyard.records import Session
 from steelyard.settings import Settings
-from steelyard.show import jsonview
+from steelyard.show import session as shown
 
 #: How long a first session takes, after its pilot.
 FIRST_SESSION = "6m"
@@ -79,7 +79,7 @@ def command(
 def _present(session: Session, library: Library, *, json: bool) -> None:
     findings = judge(session, library)
     if json:
-        output.print_json(jsonview.cases(findings))
+        output.print_json(shown.as_json(findings))
     else:
         show_session(session, findings)
     if findings.failures:

@@ -13,7 +13,8 @@ from steelyard.cli._screen import show_session
 from steelyard.judge.findings import judge
 from steelyard.keep import session as sessions
 from steelyard.lab import studies
-from steelyard.show import jsonview, machine_code, terminal
+from steelyard.show import machine_code
+from steelyard.show import session as shown
 
 
 def command(
@@ -39,10 +40,10 @@ def command(
     kept = sessions.read(session or sessions.latest())
     findings = judge(kept, studies.library())
     if json:
-        output.print_json(jsonview.cases(findings))
+        output.print_json(shown.as_json(findings))
     elif code:
         machine_code.show(findings, output.console())
     elif all_:
-        terminal.show(findings, output.console())
+        shown.show(findings, output.console())
     else:
         show_session(kept, findings)

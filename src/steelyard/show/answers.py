@@ -10,6 +10,7 @@ from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.findings import Findings
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.show import claims as claim_words
+from steelyard.show import void
 from steelyard.show.console import Console, words
 from steelyard.units import format_duration, format_quantity
 
@@ -67,8 +68,8 @@ def _session(findings: Findings) -> _Line:
 def _void(findings: Findings) -> list[_Line]:
     return [
         [],
-        [(f"No answer: the session is void. {findings.void}", "bold red")],
-        [("Something else used the machine: `steelyard doctor` says what. Measure again when it is quiet.", "")],
+        [(void.said(findings.void or ""), "bold red")],
+        [(void.NEXT, "")],
         [(f"The figures are kept: steelyard show --all {findings.path}", "")],
     ]
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings, FigureSeen, GrowthSeen, RangeSeen, Settle
-from steelyard.show import machine_code
+from steelyard.show import machine_code, void
 from steelyard.show.console import Console, words
 from steelyard.units import format_interval, format_quantity
 
@@ -44,8 +44,7 @@ def show(findings: ClaimFindings, console: Console) -> None:
     """
     console.print(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold")
     console.print(f"{findings.path}, {findings.blocks} blocks", soft_wrap=True)
-    if findings.void:
-        console.print(f"VOID: {findings.void}", style="bold red")
+    void.show(findings.void, console)
     console.print()
     spoken = {finding.source.id for finding in findings.findings if answered(finding)}
     ranked = sorted(
@@ -66,8 +65,7 @@ def show(findings: ClaimFindings, console: Console) -> None:
 def show_short(findings: ClaimFindings, console: Console) -> None:
     """A line for each claim that the session answers, by source; then the count of all."""
     console.print("claims of others, held against this session", style="bold")
-    if findings.void:
-        console.print(f"VOID: {findings.void}", style="bold red")
+    void.show(findings.void, console)
     kept = [finding for finding in findings.findings if answered(finding)]
     for source, members in groupby(kept, key=lambda finding: finding.source):
         console.print(f"  {source.cited}, {source.year}", style="dim")
@@ -80,19 +78,19 @@ def show_short(findings: ClaimFindings, console: Console) -> None:
     console.print("`steelyard claims` shows the evidence, and where a statement was wrong.")
 
 
-def objects(findings: ClaimFindings) -> list[dict[str, Any]]:
+def as_json(findings: ClaimFindings) -> list[dict[str, Any]]:
     """One object a claim."""
     return [_object(finding, findings.void) for finding in findings.findings]
 
 
-def _object(finding: ClaimFinding, void: str | None) -> dict[str, Any]:
+def _object(finding: ClaimFinding, why_void: str | None) -> dict[str, Any]:
     claim = finding.claim
     return {
         "id": claim.id,
         "statement": claim.statement,
         "verdict": finding.verdict.value,
         "reason": finding.reason,
-        "void": void,
+        "void": why_void,
         "ranges": msgspec.to_builtins(finding.ranges),
         "figures": msgspec.to_builtins(finding.figures),
         "growth": msgspec.to_builtins(finding.growth),

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from steelyard.judge.comparisons import Compared, Comparisons
+from steelyard.show import void
 from steelyard.show.console import Console, words
 from steelyard.units import format_duration, format_quantity
 
@@ -45,8 +46,7 @@ def show(found: Comparisons, console: Console) -> None:
     """A table of all cases, then what was left out and every doubt."""
     console.print(f"a: {found.a}", soft_wrap=True)
     console.print(f"b: {found.b}", soft_wrap=True)
-    if found.void:
-        console.print(f"VOID, do not use these verdicts: {found.void}", style="bold red")
+    void.show(found.void, console)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("case", overflow="fold")
     for name in ("a", "b", "b against a", "interval", "n"):

@@ -10,6 +10,7 @@ import msgspec
 from rich.table import Table
 
 from steelyard.judge.explain import CONFIDENCE, Composite, Explanation, Explanations, Part, PartSeen, State, Sum
+from steelyard.show import void
 from steelyard.show.console import Console, words
 from steelyard.units import format_interval, format_quantity
 
@@ -77,14 +78,14 @@ def _declared(part: Part) -> str:
     return f"{part.times:g}{each}: {part.what} ({part.case}{less})"
 
 
-def declarations(composites: Mapping[str, Composite]) -> list[dict[str, Any]]:
+def declared_as_json(composites: Mapping[str, Composite]) -> list[dict[str, Any]]:
     """One object a composite, as its file declares it, for who has no session yet."""
     return [
         {"composite": name, "state": "not measured", **msgspec.to_builtins(one)} for name, one in composites.items()
     ]
 
 
-def objects(findings: Explanations) -> list[dict[str, Any]]:
+def as_json(findings: Explanations) -> list[dict[str, Any]]:
     """One object a cost, then one for each composite that the session says nothing of; figures in base units."""
     return [
         *({**msgspec.to_builtins(one), "void": findings.void} for one in findings.explained),
@@ -150,8 +151,7 @@ def _short(one: Explanation) -> str:
 def _head(findings: Explanations, console: Console) -> None:
     console.print(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold")
     console.print(f"{findings.path}, {findings.blocks} blocks", soft_wrap=True)
-    if findings.void:
-        console.print(f"VOID: {findings.void}", style="bold red")
+    void.show(findings.void, console)
     console.print()
 
 

@@ -13,6 +13,7 @@ import vl_convert
 
 from steelyard.judge import rules
 from steelyard.judge.report import Judged, Report
+from steelyard.show import void
 from steelyard.show.page import claims, comparing, doubts, explained, method, results, studies
 from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
 
@@ -143,17 +144,7 @@ def _repeat(report: Report) -> Markup:
 
 def _head(report: Report) -> list[Markup]:
     first = report.sessions[0]
-    voids = [
-        tag(
-            "p",
-            tag("strong", "Void: do not use these figures. "),
-            f"{judged.label}: {judged.findings.void}",
-            class_="void",
-            role="alert",
-        )
-        for judged in report.sessions
-        if judged.findings.void
-    ]
+    voids = [note for judged in report.sessions for note in void.note(judged.findings.void, judged.label)]
     return [
         tag("p", "Steelyard", class_="mark"),
         tag("h1", first.findings.machine.get("cpu", "a machine")),

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from steelyard.judge.placing import BENCHMARK, Placing
 from steelyard.show.console import Console
-from steelyard.show.terminal import show_skips
+from steelyard.show.doubts import show_skips
 from steelyard.units import format_duration, format_quantity
 
 _BAR_WIDTH = 40

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from steelyard.judge.servers import Outcome, ServerRow, Weighed
+from steelyard.show import void
 from steelyard.show.console import Console, words
 from steelyard.units import format_quantity
 
@@ -16,8 +17,7 @@ _GAP = (0, 2, 0, 0)
 
 def show(weighed: Weighed, console: Console) -> None:
     """The table, what each server does wrong, and what may be recommended."""
-    if weighed.void:
-        console.print(f"VOID, do not use these figures: {weighed.void}", style="bold red")
+    void.show(weighed.void, console)
     console.print(f"{weighed.application} {weighed.path} over its servers, the most requests first", style="bold")
     _table(weighed, console)
     if weighed.alone_s is not None:

@@ -12,7 +12,7 @@ from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.findings import Findings
 from steelyard.judge.history import History, Series, Turn
 from steelyard.records import Header, Record
-from steelyard.show import comparison, history
+from steelyard.show import comparison, history, void
 from steelyard.show.page.markup import Markup, listed, table, tag
 from steelyard.units import format_interval, format_quantity
 
@@ -191,7 +191,7 @@ def session(name: str, findings: Findings) -> str:
             f"{'' if findings.complete else ', not complete'}",
             class_="lede",
         ),
-        *_void(findings.void),
+        *void.note(findings.void),
         tag("p", tag("a", "The report with all figures, claims and doubts", href=link("report", session=name))),
         table(("case", "median", "95 % interval", "n", "of"), rows, caption="each case leads to its history"),
         tag("p", tag("code", findings.path), class_="soft"),
@@ -205,12 +205,6 @@ def _interval(case: CaseFinding) -> str:
     return (
         "–" if main.low is None or main.high is None else format_interval(main.low, main.high, main.median, main.unit)
     )
-
-
-def _void(reason: str | None) -> list[Markup]:
-    if not reason:
-        return []
-    return [tag("p", tag("strong", "Void: do not use these figures. "), reason, class_="void", role="alert")]
 
 
 # --- two sessions -----------------------------------------------------------------------------------------------------
@@ -243,7 +237,7 @@ def compared(names: tuple[str, str], found: Comparisons) -> str:
                 for side, name in zip(("a, first", "b, then"), names, strict=True)
             ),
         ),
-        *_void(found.void),
+        *void.note(found.void),
         tag(
             "p",
             f"Of {len(found.cases)} cases that both have: {said} at a margin of {100 * found.margin:g}\u00a0%. "

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from steelyard.judge.findings import judge
-from steelyard.show import terminal
+from steelyard.show import session
 from steelyard.show.console import Console
 from tests.making import a_case, a_choice, a_descriptor, a_header, a_run, a_session, an_integer
 from tests.unit.judge.sessions import steady, weighed
@@ -91,7 +91,7 @@ def test_placements_are_separate_matrices():
 
 def test_a_narrow_terminal_gets_the_matrix_in_parts():
     shown = io.StringIO()
-    terminal.show(a_family(pipe=1e-6, tcp=2e-6, queue=3e-6), Console(file=shown, width=40))
+    session.show(a_family(pipe=1e-6, tcp=2e-6, queue=3e-6), Console(file=shown, width=40))
     text = shown.getvalue()
     assert text.count("message/carry") >= 2
     for way in WAYS:

@@ -33,11 +33,13 @@ def test_settings_that_were_not_measured_say_only_that():
 
 
 def test_a_void_session_says_so_before_anything_else():
-    assert printed(2.0, 2.0, 2.0, 2.0, void="it was disturbed").startswith("VOID: it was disturbed")
+    assert printed(2.0, 2.0, 2.0, 2.0, void="it was disturbed").startswith(
+        "VOID, do not use these figures: it was disturbed"
+    )
 
 
 def test_a_program_gets_conclusion_and_verdicts():
-    [found] = advice.objects(judge_advice(gaining(2.0, 1.0, 2.0, 1.0)))
+    [found] = advice.as_json(judge_advice(gaining(2.0, 1.0, 2.0, 1.0)))
     assert found["conclusion"] == "the compiler does it"
     assert found["claims"]["faster-gcc-0"] == "holds"
     assert found["claims"]["faster-clang-2"] == "fails"
@@ -56,4 +58,4 @@ def test_a_page_has_a_column_for_each_setting():
 
 def test_a_page_of_a_void_session_says_so():
     session = msgspec.structs.replace(judge_claims(weighed({"code/y@same": steady(1e-9)}), LIBRARY), void="no")
-    assert "**Void: no.**" in advice.markdown(session, (), "steelyard claims")
+    assert "**VOID, do not use these figures: no**" in advice.markdown(session, (), "steelyard claims")

@@ -93,7 +93,7 @@ def test_many_doubts_are_cut():
 
 
 def test_objects_hold_everything_for_programs():
-    objects = claims.objects(judge_claims(weighed(CALLS)))
+    objects = claims.as_json(judge_claims(weighed(CALLS)))
     by_id = {one["id"]: one for one in msgspec.json.decode(msgspec.json.encode(objects))}
     found = by_id["system-call-negligible"]
     assert found["verdict"] == "fails"

@@ -76,9 +76,9 @@ def test_the_list_has_a_line_a_composite():
 
 
 def test_objects_carry_the_state_and_every_figure():
-    (one,) = shown.objects(findings())
+    (one,) = shown.as_json(findings())
     assert (one["state"], one["void"], one["case"]) == ("a large rest", None, "message/tube@same")
     assert one["rest"]["share"] == pytest.approx(0.6)
     assert one["parts"][0]["cost"] == pytest.approx(4e-6)
-    (absent,) = shown.objects(explain(weighed({"call/enter@same": steady(1e-6)}), {"tube": TUBE}))
+    (absent,) = shown.as_json(explain(weighed({"call/enter@same": steady(1e-6)}), {"tube": TUBE}))
     assert absent["state"] == "not measured"

@@ -109,7 +109,7 @@ def test_a_void_session_says_so_before_anything_else():
     judged = made.sessions[0]
     void = replace(made, sessions=(replace(judged, findings=replace(judged.findings, void="identical copies: +9 %")),))
     text = html.page(void, rules.check(void))
-    assert text.index("Void: do not use these figures") < text.index("The price list")
+    assert text.index("VOID, do not use these figures") < text.index("The price list")
 
 
 def test_an_unfinished_session_says_so():

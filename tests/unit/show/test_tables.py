@@ -4,7 +4,8 @@
 import io
 
 from steelyard.judge.findings import judge
-from steelyard.show import tables, terminal
+from steelyard.show import session as shown
+from steelyard.show import tables
 from steelyard.show.console import Console
 from tests.unit.judge.sessions import steady, weighed
 from tests.unit.judge.test_tables import a_session
@@ -47,6 +48,6 @@ def test_a_narrow_terminal_gets_the_columns_in_parts_with_the_rows_before_each()
 
 
 def test_a_session_shows_its_tables_and_says_once_what_is_to_be_said_of_them():
-    text = printed(terminal.show, judge(a_session()))
+    text = printed(shown.show, judge(a_session()))
     assert "Table 2: a yield among so many processes" in text
     assert text.count("* marks what its costs are fitted to") == 1

@@ -96,7 +96,7 @@ def test_a_verdict_is_a_word_as_well_as_a_colour():
 
 def test_a_void_session_says_so_first():
     page = Elements(ui.session("a", msgspec.structs.replace(judge(SESSION), void="the controls failed")))
-    assert "Void: do not use these figures. the controls failed" in page.text
+    assert "VOID, do not use these figures. the controls failed" in page.text
 
 
 def test_an_address_carries_any_name_safely():

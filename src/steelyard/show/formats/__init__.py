@@ -22,6 +22,7 @@ import msgspec
 from steelyard.errors import NothingMeasuredError, SelectionError, SessionFileError
 from steelyard.judge.ledger import ledger
 from steelyard.records import ForeignFile, ForeignSample, Record, Session
+from steelyard.show import void
 from steelyard.show.visible import visible, visible_lines
 
 #: Longest name of a benchmark: readers of line formats give up at 64 KiB a line.
@@ -89,7 +90,7 @@ def export(session: Session, name: str) -> Exported:
     if not numbers.findings.complete:
         doubts.append("the session is not complete: `steelyard run --resume` goes on with it")
     if numbers.findings.void is not None:
-        doubts.append(f"VOID, do not use these figures: {numbers.findings.void}")
+        doubts.append(void.said(numbers.findings.void))
     return Exported(contents=contents, doubts=tuple(doubts))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from steelyard.judge.ledger import CaseEntry, Ledger
 from steelyard.records import Better
+from steelyard.show import void
 from steelyard.show.visible import json_text
 from steelyard.units import format_quantity
 
@@ -35,6 +36,6 @@ def _item(entry: CaseEntry, ledger: Ledger) -> dict[str, str | float]:
     if main.low is not None and main.high is not None:
         said.append(f"95 % interval {format_quantity(main.low, main.unit)} to {format_quantity(main.high, main.unit)}")
     if ledger.findings.void:
-        said.append(f"VOID, do not use: {ledger.findings.void}")
+        said.append(void.said(ledger.findings.void))
     item["extra"] = "\n".join(said)
     return item

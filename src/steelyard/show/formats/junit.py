@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Comparisons
 from steelyard.judge.ledger import Ledger
+from steelyard.show import void
 from steelyard.show.comparison import verdict
 from steelyard.show.visible import visible, visible_lines
 from steelyard.units import format_interval, format_quantity
@@ -34,7 +35,7 @@ def comparisons(found: Comparisons) -> str:
         test = ET.SubElement(suite, "testcase", classname="steelyard", name=case.case)
         said = verdict(case, found.margin)
         if found.void is not None:
-            ET.SubElement(test, "error", message=f"void: {found.void}")
+            ET.SubElement(test, "error", message=void.said(found.void))
         elif case.worse:
             ET.SubElement(test, "failure", message=said)
         elif case.verdict == "undecided":
@@ -70,7 +71,7 @@ def export(ledger: Ledger) -> str:
     for skip in findings.skips:
         ET.SubElement(_test(suite, skip.subject, 0.0), "skipped", message=skip.reason)
     if findings.void is not None:
-        ET.SubElement(_test(suite, "controls", 0.0), "error", message=f"void: {findings.void}")
+        ET.SubElement(_test(suite, "controls", 0.0), "error", message=void.said(findings.void))
     return _text(suite)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.ledger import CaseEntry, Ledger
+from steelyard.show import void
 from steelyard.show.comparison import interval, percent, verdict
 from steelyard.show.markdown import code, table, text
 from steelyard.units import format_interval, format_quantity
@@ -26,7 +27,7 @@ def comparisons(found: Comparisons) -> str:
     cases = sorted(found.cases, key=lambda case: (not case.worse, order[case.verdict]))
     lines = [f"a: {code(found.a)}, b: {code(found.b)}, margin {100 * found.margin:g} %", ""]
     if found.void:
-        lines += [f"**VOID, do not use these verdicts: {text(found.void)}**", ""]
+        lines += [f"**{text(void.said(found.void))}**", ""]
     head = ("case", "a", "b", "b against a", "verdict")
     lines += table(head, (_row(case, found.margin) for case in cases), numbers=head[1:4])
     lines += ["", *(f"- {text(line)}" for line in (*found.left_out, *found.caveats))]
@@ -45,7 +46,7 @@ def export(ledger: Ledger) -> str:
         "",
     ]
     if findings.void:
-        lines += [f"**VOID, do not use these figures: {text(findings.void)}**", ""]
+        lines += [f"**{text(void.said(findings.void))}**", ""]
     head = ("case", "figure", "median", "95 % interval", "minimum", "runs")
     lines += table(head, (_session_row(entry) for entry in ledger.cases), numbers=head[2:])
     caveats = dict.fromkeys(caveat for entry in ledger.cases for caveat in entry.finding.caveats)

@@ -15,6 +15,7 @@ from datetime import datetime
 from steelyard.judge.cases import Figure
 from steelyard.judge.ledger import CaseEntry, Ledger
 
+EXACT = True
 _UNITS = {"s": "seconds", "B": "bytes", "B/s": "bytes_per_second", "1/s": "per_second", "1": "ratio"}
 _HELP = {
     "median": "Median over the runs of a case",

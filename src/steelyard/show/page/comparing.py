@@ -6,6 +6,7 @@ from __future__ import annotations
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.report import Report
+from steelyard.show import void
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 from steelyard.units import format_interval, format_quantity
@@ -44,7 +45,7 @@ def _pair(found: Comparisons, label: str, number: int) -> Markup:
                 f"undecided. All verdicts together hold at {100 * found.confidence:.3g} % (Holm). What the machine "
                 "itself changed between the sessions is divided out by the sentinel.",
             ),
-            *([tag("p", tag("strong", "Void. "), found.void, class_="void", role="alert")] if found.void else []),
+            *void.note(found.void),
             *([listed(found.caveats)] if found.caveats else []),
             *(
                 _group(f"ratios-{number}-{place}", question, cases, found)

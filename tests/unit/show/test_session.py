@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single sights of the terminal; the whole of it is in tests/golden."""
 
-import io
 import re
 
 import pytest
@@ -12,9 +11,8 @@ from steelyard.judge.curves import Curve, Point
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import PriceList
 from steelyard.records import Disturbance, Skip
-from steelyard.show import terminal
-from steelyard.show.console import Console
-from tests.making import a_choice, a_descriptor, a_machine, an_integer
+from steelyard.show import session
+from tests.reporting import printed
 
 
 def a_figure(**more) -> Figure:
@@ -77,14 +75,8 @@ def the_findings(*cases: CaseFinding, **more) -> Findings:
     return Findings(cases=cases, **{**fields, **more})
 
 
-def printed(show, *arguments) -> str:
-    out = io.StringIO()
-    show(*arguments, Console(file=out, width=150))
-    return out.getvalue()
-
-
 def shown(*cases: CaseFinding, **more) -> str:
-    return printed(terminal.show, the_findings(*cases, **more))
+    return printed(session.show, the_findings(*cases, **more))
 
 
 def test_a_figure_has_its_interval_in_its_own_unit():
@@ -279,19 +271,3 @@ def test_a_curve_of_nothing_is_no_error():
 def test_a_flat_curve_is_no_error():
     curve = a_curve(dict.fromkeys((1, 2, 3), 1e-6))
     assert "1.00 µs" in shown(curves=(curve,))
-
-
-def test_the_catalog_is_shown_by_question_with_sweeps_and_placements():
-    descriptor = a_descriptor(
-        parameters=(an_integer("n", 1, 2), a_choice("kind", "a", "b")), placements=("same", "free")
-    )
-    text = printed(terminal.show_catalog, [descriptor], [Skip(subject="a/b", reason="no [Go]")])
-    assert "n=1,2 kind=a,b @same,@free" in text
-    assert "a/b: no [Go]" in text
-
-
-def test_the_machine_is_shown_with_what_to_do():
-    noise = Disturbance(what="noise", advice="close the window", severity="warning")
-    text = printed(terminal.show_machine, a_machine(), [noise], [])
-    assert "0123456789ab" in text
-    assert "warning: noise; close the window" in text

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings as tables and curves on a terminal."""
+"""A session: its tables, curves and doubts on a terminal, and its cases as objects for programs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
+import msgspec
 from rich.table import Table
 
 from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Curve, Matrix
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import PriceList
-from steelyard.records import Descriptor, Disturbance, Machine, Skip
-from steelyard.show import caches, figure_text, steps, tables
+from steelyard.show import caches, figure_text, steps, tables, void
 from steelyard.show.console import Cell, Console, lines, words
+from steelyard.show.doubts import grouped, listed, said_once, show_disturbances, show_skips
 from steelyard.units import format_duration, format_quantity
 
 _BAR_WIDTH = 40
@@ -44,7 +46,7 @@ def show(findings: Findings, console: Console) -> None:
     else:
         for curve in findings.curves:
             _curve(curve, console)
-    _list(console, "how much they keep up with", (figure_text.knee(knee) for knee in findings.knees))
+    listed(console, "how much they keep up with", (figure_text.knee(knee) for knee in findings.knees))
     _caches(findings, console)
     for prices in findings.prices:
         _price_list(prices, findings, console)
@@ -63,8 +65,7 @@ def _head(findings: Findings, console: Console) -> None:
     )
     state = "" if findings.complete else " — not complete: `steelyard run --resume` goes on"
     console.print(words(f"{findings.started}, {findings.blocks} blocks, seed {findings.seed}", (state, "yellow")))
-    if findings.void:
-        console.print(f"VOID, do not use these figures: {findings.void}", style="bold red")
+    void.show(findings.void, console)
     console.print()
 
 
@@ -117,7 +118,7 @@ def _question(
             rows += metrics(case)
     counted = dict.fromkeys((figure_text.counter(figure) for case in cases for figure in case.counters), _COUNTERS)
     _grid(rows, {**_COLUMNS, **counted}, question, console)
-    for operation, probes in _grouped((case.operation, case.probe) for case in cases):
+    for operation, probes in grouped((case.operation, case.probe) for case in cases):
         console.print(f"{', '.join(probes)}: one operation is {operation}", style="dim")
     console.print()
 
@@ -303,62 +304,22 @@ def _caches(findings: Findings, console: Console) -> None:
     if findings.caches:
         agree = "agree" if findings.caches.agrees else "do not agree"
         title = f"the caches: steps of the latency curve and reported sizes {agree}"
-        _list(console, title, caches.sentences(findings.caches))
+        listed(console, title, caches.sentences(findings.caches))
 
 
 def _doubts(findings: Findings, console: Console) -> None:
     """Caveats once each with the cases they belong to, then failures, skips and what disturbed the machine."""
-    _list(console, "caveats", _said_once((caveat, case.case) for case in findings.cases for caveat in case.caveats))
-    _list(console, "controls", (f"{control.name} {control.state}: {control.said}" for control in findings.controls))
-    _list(console, "failed", (f"{case}: {error}" for case, error in findings.failures.items()))
-    _list(console, "cleaned up", (f"{case}: {'; '.join(what)}" for case, what in findings.leftovers.items()))
+    listed(console, "caveats", said_once((caveat, case.case) for case in findings.cases for caveat in case.caveats))
+    listed(console, "controls", (f"{control.name} {control.state}: {control.said}" for control in findings.controls))
+    listed(console, "failed", (f"{case}: {error}" for case, error in findings.failures.items()))
+    listed(console, "cleaned up", (f"{case}: {'; '.join(what)}" for case, what in findings.leftovers.items()))
     show_skips(findings.skips, console)
     show_disturbances(findings.disturbances, console)
     errors = (
         (f"{item.figure.error} [{item.source.id}, {item.source.year}]", item.figure.mechanism)
         for item in findings.known_wrong
     )
-    _list(console, "known errors of published figures (marked !)", _said_once(errors))
-
-
-def _grouped(said: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """What is said, once each, with all those of whom it is said, in order."""
-    subjects: dict[str, dict[str, None]] = {}
-    for what, subject in said:
-        subjects.setdefault(what, {})[subject] = None
-    return [(what, list(whose)) for what, whose in subjects.items()]
-
-
-def _said_once(said: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"{_some(subjects)}: {what}" for what, subjects in _grouped(said)]
-
-
-def _some(subjects: Sequence[str]) -> str:
-    return subjects[0] if len(subjects) == 1 else f"{subjects[0]} and {len(subjects) - 1} more"
-
-
-def _list(console: Console, title: str, items: Iterable[str]) -> None:
-    lines = list(items)
-    if lines:
-        console.print(words(title, style="bold"))
-        for line in lines:
-            console.print(f"  {line}")
-        console.print()
-
-
-def show_skips(skips: Sequence[Skip], console: Console) -> None:
-    """What could not be measured, and why."""
-    _list(console, "could not be measured here", _said_once((_reason(skip), skip.subject) for skip in skips))
-
-
-def _reason(skip: Skip) -> str:
-    """Without the name of the probe that gave it, which its subject begins with."""
-    return skip.reason.removeprefix(f"{skip.subject.partition('[')[0].partition('@')[0]}: ")
-
-
-def show_disturbances(disturbances: Sequence[Disturbance], console: Console) -> None:
-    """What disturbs, and what to do."""
-    _list(console, "what disturbs", (f"{item.severity}: {item.what}; {item.advice}" for item in disturbances))
+    listed(console, "known errors of published figures (marked !)", said_once(errors))
 
 
 def _foot(findings: Findings, console: Console) -> None:
@@ -370,28 +331,41 @@ def _foot(findings: Findings, console: Console) -> None:
     console.print(f"session file: {findings.path}", soft_wrap=True)
 
 
-def show_catalog(descriptors: Sequence[Descriptor], skips: Sequence[Skip], console: Console) -> None:
-    """What can be measured, by question."""
-    for question, members in groupby(descriptors, key=lambda descriptor: descriptor.probe.split("/")[0]):
-        console.print(question, style="bold")
-        for descriptor in members:
-            console.print(words("  ", (descriptor.probe, "cyan"), f"  {descriptor.question}"))
-            sweeps = [f"{p.name}={','.join(map(str, p.sweep))}" for p in descriptor.parameters]
-            console.print(f"      {' '.join([*sweeps, '@' + ',@'.join(descriptor.placements)])}", style="dim")
-    show_skips(skips, console)
+# --- for programs -----------------------------------------------------------------------------------------------------
 
 
-def show_machine(
-    machine: Machine, disturbances: Sequence[Disturbance], skips: Sequence[Skip], console: Console
-) -> None:
-    """The machine, what disturbs it and what it can't measure."""
-    table = Table(
-        box=None, pad_edge=False, show_header=False, title_justify="left", title="machine", title_style="bold"
-    )
-    table.add_row("key", machine.key)
-    for name, fact in {**machine.facts, **machine.environment}.items():
-        table.add_row(name, fact)
-    console.print(table)
-    console.print()
-    show_disturbances(disturbances, console)
-    show_skips(skips, console)
+def as_json(findings: Findings) -> list[dict[str, Any]]:
+    """One object a case; controls and baselines are marked as such."""
+    return [{**_case_as_json(case), "void": findings.void} for case in findings.cases]
+
+
+def _case_as_json(case: CaseFinding) -> dict[str, Any]:
+    return {
+        "case": case.case,
+        **_figure_as_json(case.main),
+        "user": case.user_s,
+        "system": case.system_s,
+        "switches": case.switches,
+        "control": case.control,
+        "others": [_figure_as_json(figure) for figure in case.others],
+        "caveats": list(case.caveats),
+        **({"counters": [_figure_as_json(figure) for figure in case.counters]} if case.counters else {}),
+    }
+
+
+def _figure_as_json(figure: Figure) -> dict[str, Any]:
+    return {
+        "metric": figure.metric,
+        "unit": figure.unit,
+        "better": figure.better,
+        "median": figure.median,
+        "low": figure.low,
+        "high": figure.high,
+        "minimum": figure.minimum,
+        "p25": figure.p25,
+        "p99": figure.p99,
+        "n": figure.n,
+        "net": msgspec.to_builtins(figure.net),
+        "modes": msgspec.to_builtins(figure.modes),
+        "published": msgspec.to_builtins(figure.published),
+    }
