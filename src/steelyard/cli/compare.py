@@ -34,8 +34,8 @@ def command(
     Parameters
     ----------
     sides
-        Two cases (``switch/pipe[kind=thread]@same``), two session files, or two JSON files of pyperf, google/benchmark
-        or hyperfine. With ``--vary``: what to measure, as in ``steelyard run``.
+        Two cases (``switch/pipe[kind=thread]@same``), two session files, or two files of other
+        tools, which ``steelyard import --help`` names. With ``--vary``: what to measure, as in ``steelyard run``.
     vary_
         Measure two variants now, interleaved in blocks: ``env:MALLOC_ARENA_MAX=1,4``, ``param:size=64,4096``,
         ``probe-dir:old,new`` or ``python:python3.11,python3.13``.

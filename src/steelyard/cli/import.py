@@ -22,7 +22,7 @@ def command(
     *,
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
 ) -> None:
-    """Make a session out of a JSON file of pyperf, google/benchmark or hyperfine, for show, compare and report.
+    """Make a session out of a JSON file of TOOLS, for show, compare and report.
 
     The session says what the file does not: it has no controls, its runs were in no blocks, and its machine is
     whatever the file says of it.
@@ -44,3 +44,6 @@ def command(
         for line in lines:
             writer.append(line)
     sys.stdout.write(f"{path}\n")
+
+
+command.__doc__ = (command.__doc__ or "").replace("TOOLS", formats.importers())

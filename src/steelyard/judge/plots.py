@@ -124,9 +124,14 @@ def question_of(probe: str) -> str:
     return question if slash else "imported"
 
 
+def _title(unit: str, better: Better) -> str:
+    if unit == "B" and better == "lower":
+        return "How much memory one takes"
+    return {"lower": "What one operation costs", "higher": "How much goes through"}.get(better, "What was counted")
+
+
 def of_prices(findings: Findings, prefix: str) -> tuple[Plot, ...]:
     """All costs on one scale, and all rates on another: a row a mechanism, a spot a case, by question."""
-    titles = {"lower": "What one operation costs", "higher": "How much goes through"}
     plots: list[Plot] = []
     for unit, better in dict.fromkeys((case.main.unit, case.main.better) for case in _ours(findings)):
         cases = [case for case in _ours(findings) if (case.main.unit, case.main.better) == (unit, better)]
@@ -135,7 +140,7 @@ def of_prices(findings: Findings, prefix: str) -> tuple[Plot, ...]:
         plots.append(
             Plot(
                 id=f"{prefix}prices-{len(plots)}",
-                title=titles.get(better, "What was counted"),
+                title=_title(unit, better),
                 question="",
                 x=None,
                 x_unit=None,

@@ -12,13 +12,13 @@ from steelyard.judge.verdicts import ClaimFinding
 from steelyard.show import claims as claim_words
 from steelyard.show import void
 from steelyard.show.console import Console, words
+from steelyard.show.figure_text import PLACES
 from steelyard.units import format_duration, format_quantity
 
 #: Columns of the screen, and of each of its two halves.
 WIDTH = 100
 _HALF = 49
 _WHAT, _PRICE, _SPREAD, _TIMES = 27, 9, 6, 7
-_PLACES = {"same": "one CPU", "cross": "two CPUs", "free": "unpinned"}
 #: Reasons for an absence that the screen says, and names for each.
 _MOST_ABSENT = 2
 _MOST_NAMES = 3
@@ -103,7 +103,7 @@ def _narrow(group: Group) -> list[_Line]:
 
 def _wide(group: Group) -> list[_Line]:
     """A group with a column a placement, and how many times as much the last costs as the first."""
-    first, *others = (f"{_PLACES[place]:>{_PRICE + _SPREAD}}" for place in group.at)
+    first, *others = (f"{PLACES[place]:>{_PRICE + _SPREAD}}" for place in group.at)
     head: _Line = [(f"{group.title.upper():{_WHAT + 11}}", "bold"), (f"{first}{'times':>{_TIMES}}", "dim")]
     rows = [[*head, *((column, "dim") for column in others)]]
     for price in group.prices:

@@ -7,6 +7,7 @@ file says is ever executed.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from steelyard.judge.plots import Ghost, Plot, Series, Spot
 from steelyard.judge.report import Report
 from steelyard.show.comparison import interval as change_interval
 from steelyard.show.comparison import percent, verdict
+from steelyard.show.figure_text import PLACES
 from steelyard.show.visible import visible_data
 from steelyard.units import format_interval, format_quantity
 
@@ -73,7 +75,6 @@ FILE = Theme(
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
-_PLACEMENTS = ("same", "cross", "free")
 _ROW = 19
 _HEIGHT = 340
 #: Lines with bands beyond which the bands hide each other; the bars of the points stay.
@@ -90,8 +91,10 @@ _BYTES_A_SECOND = (
     "format(datum.value / 1e9, '.4~g') + ' GB/s'"
 )
 _A_SECOND = "format(datum.value, '.4~s') + '/s'"
-_PLAIN = "format(datum.value, '.4~s')"
-_QUANTITY_LABELS = {"s": _SECONDS, "B/s": _BYTES_A_SECOND, "1/s": _A_SECOND}
+#: Half of something is 0.5 and not 500m, which is read as metres or minutes.
+_PLAIN = "abs(datum.value) < 1000 ? format(datum.value, '.4~g') : format(datum.value, '.4~s')"
+_MEMORY = "format(datum.value, '.4~s') + 'B'"
+_QUANTITY_LABELS = {"s": _SECONDS, "B/s": _BYTES_A_SECOND, "1/s": _A_SECOND, "B": _MEMORY}
 _WHOLE = "format(datum.value, ',')"
 _BYTES = (
     "datum.value >= 1048576 && datum.value % 1048576 === 0 ? format(datum.value / 1048576, 'd') + ' Mi' : "
@@ -256,8 +259,9 @@ def prices(plot: Plot, theme: Theme = PAGE) -> Row:
     names = [name for name, _, _ in looks]
     colours = _in_order(names, [colour for _, _, colour in looks])
     quiet = alt.Color("placement:N", scale=colours, legend=None)
-    colour = alt.Color("placement:N", scale=colours, legend=theme.legend)
-    shape = alt.Shape("placement:N", scale=_in_order(names, [one for _, one, _ in looks]), legend=theme.legend)
+    legend = theme.legend and alt.Legend(**theme.legend.to_dict(), labelExpr=f"{json.dumps(PLACES)}[datum.label]")
+    colour = alt.Color("placement:N", scale=colours, legend=legend)
+    shape = alt.Shape("placement:N", scale=_in_order(names, [one for _, one, _ in looks]), legend=legend)
     y = alt.Y(
         "series:N",
         scale=alt.Scale(
@@ -334,7 +338,7 @@ def prices(plot: Plot, theme: Theme = PAGE) -> Row:
 
 def placement_looks(theme: Theme = PAGE) -> list[tuple[str, str, str]]:
     """Name, shape and colour of each placement."""
-    return list(zip(_PLACEMENTS, _SHAPES, theme.series, strict=False))
+    return list(zip(PLACES, _SHAPES, theme.series, strict=False))
 
 
 def price_order(plot: Plot) -> list[tuple[str, list[Series]]]:

@@ -40,17 +40,15 @@ _CAVEATS = 3
 def show(findings: ClaimFindings, console: Console) -> None:
     """All claims, source by source: the answered first, then those that this machine or this session cannot answer.
 
-    Sources of which nothing is answered come last.
+    Sources of which nothing is answered are counted, unless all of them are such.
     """
     console.print(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold")
     console.print(f"{findings.path}, {findings.blocks} blocks", soft_wrap=True)
     void.show(findings.void, console)
     console.print()
     spoken = {finding.source.id for finding in findings.findings if answered(finding)}
-    ranked = sorted(
-        findings.findings,
-        key=lambda finding: (finding.source.id not in spoken, finding.source.id, not answered(finding)),
-    )
+    kept = [finding for finding in findings.findings if finding.source.id in spoken or not spoken]
+    ranked = sorted(kept, key=lambda finding: (finding.source.id, not answered(finding)))
     for _, members in groupby(ranked, key=lambda finding: finding.source.id):
         group = list(members)
         source = group[0].source
@@ -59,6 +57,12 @@ def show(findings: ClaimFindings, console: Console) -> None:
         console.print()
         for finding in group:
             _claim(finding, console)
+    silent = {finding.source.id for finding in findings.findings} - {finding.source.id for finding in kept}
+    if silent:
+        console.print(f"{len(findings.findings) - len(kept)} claims of sources of which this session answers nothing:")
+        console.print(f"  {', '.join(sorted(silent))}", style="dim")
+        console.print("`steelyard claims --source NAME` shows them.")
+        console.print()
     _foot(findings, console)
 
 

@@ -99,7 +99,10 @@ def said(one: Explanation) -> str:
         case State.INCOMPLETE:
             return f"{len(one.missing)} of {len(one.missing) + len(one.parts)} parts were not measured"
         case State.OVER_EXPLAINED:
-            return "the parts cost more than the whole: they overlap, or cost less together than each by itself"
+            parts = f", {one.explained.share:.0%} of it," if one.explained else ""
+            return (
+                f"measured one by one the parts{parts} cost more than the whole: within it they overlap or share work"
+            )
         case State.UNDECIDED if one.rest and one.rest.low is None:
             return f"{one.n} blocks are too few for an interval: 6 give the first"
         case State.UNDECIDED:
@@ -145,7 +148,8 @@ def share(each: Sum) -> str:
 
 
 def _short(one: Explanation) -> str:
-    return one.state.value if one.state is not State.INCOMPLETE else said(one)
+    """The state in a word where one says enough."""
+    return said(one) if one.state in {State.INCOMPLETE, State.OVER_EXPLAINED} else one.state.value
 
 
 def _head(findings: Explanations, console: Console) -> None:

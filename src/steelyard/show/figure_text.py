@@ -11,6 +11,8 @@ from steelyard.judge.knees import Knee
 from steelyard.judge.tables import Entry
 from steelyard.units import format_interval, format_quantity
 
+#: Where the contexts of a case run, in words, by the identifier of the placement.
+PLACES = {"same": "one CPU", "cross": "two CPUs", "free": "unpinned"}
 #: Names that are known by a shorter one.
 _SHORT = {"instructions_per_cycle": "IPC"}
 

@@ -15,14 +15,19 @@ _CAVEATS = 3
 
 
 def claims(findings: ClaimFindings) -> Markup:
-    """The answered claims in the open, by source; the others folded away."""
-    by_source = groupby(
-        sorted(findings.findings, key=lambda finding: finding.source.id), key=lambda finding: finding.source.id
-    )
+    """The answered claims in the open, by source; the others folded away, and so are sources without an answer."""
+    ranked = sorted(findings.findings, key=lambda finding: finding.source.id)
+    by_source = [list(members) for _, members in groupby(ranked, key=lambda finding: finding.source.id)]
+    heard = [members for members in by_source if any(map(answered, members))]
+    silent = [members for members in by_source if members not in heard]
     return joined(
         [
             tag("p", f"{counts(findings)}.", class_="lead"),
-            *(_source(list(members)) for _, members in by_source),
+            *map(_source, heard),
+            *(
+                [fold(f"{len(silent)} sources of which this session answers nothing", *map(_source, silent))]
+                * bool(silent)
+            ),
             tag("p", _method(findings), class_="soft"),
         ]
     )

@@ -9,6 +9,7 @@ from steelyard.judge.comparisons import Compared
 from steelyard.judge.plots import Bound, Plot, Series
 from steelyard.show import charts
 from steelyard.show.comparison import interval, percent, verdict
+from steelyard.show.figure_text import PLACES
 from steelyard.show.page.markup import Markup, data, fold, joined, table, tag
 from steelyard.units import format_interval, format_quantity
 
@@ -45,8 +46,8 @@ def _swatch(shape: str, colour: str, dash: Sequence[int] = (), *, hollow: bool =
     )
 
 
-def _button(name: str, swatch: str) -> Markup:
-    return tag("button", swatch, name, type="button", aria_pressed="false", data_series=name)
+def _button(name: str, swatch: str, label: str | None = None) -> Markup:
+    return tag("button", swatch, label or name, type="button", aria_pressed="false", data_series=name)
 
 
 def _figure(
@@ -75,7 +76,9 @@ def prices(plot: Plot) -> Markup:
     spec = charts.prices(plot)
     placements = list(dict.fromkeys(spot.placement for series in plot.series for spot in series.spots))
     buttons = [
-        _button(name, _swatch(shape, colour)) for name, shape, colour in charts.placement_looks() if name in placements
+        _button(name, _swatch(shape, colour), PLACES[name])
+        for name, shape, colour in charts.placement_looks()
+        if name in placements
     ]
     rows = [
         (spot.case, *_figures(series, number, plot.unit))
