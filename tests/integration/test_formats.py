@@ -423,7 +423,7 @@ def test_a_file_larger_than_any_result_is_refused_before_it_fills_the_memory(tmp
         file.truncate(10 * 2**30)  # a hole: it takes no room on the disk
     code, _, err = said("import", path)
     assert code == 66
-    assert "more than 256 MiB" in err
+    assert "has 10240 MiB, and at most 128 MiB are read" in err
 
 
 def test_an_import_goes_to_the_sessions_folder_and_is_shown_compared_and_claimed(tmp_path, monkeypatch):

@@ -316,9 +316,9 @@ NASTY = (
 
 
 IN_A_NAME = "thread<img src=x onerror=alert(1)>"
-#: What must be as it is for the file to be a session: words of an enumeration, and names that refer to others.
+#: What must be as it is for the file to be a session: words of an enumeration, names that refer to others, the moment.
 KEPT = {"type", "role", "status", "statistic", "better", "placement", "placements", "moment", "severity", "over", "per"}
-KEPT |= {"unit", "baseline", "case", "probe"}
+KEPT |= {"unit", "baseline", "case", "probe", "started"}
 
 
 def spoiled(data):
