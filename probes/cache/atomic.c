@@ -15,12 +15,12 @@
  * Assembly: store_all contains xchg|mfence|stlr
  * Source: Schweizer, Besta & Hoefler, Evaluating the Cost of Atomic Operations on Modern Architectures (PACT 2015). */
 #include "together.h"
+#include "words.h"
 
-#include <string.h>
-
-enum step { PLAIN, STORE_RELEASE, STORE, ADD, ADD_RELAXED, COMPARE_AND_SWAP, EXCHANGE, BIT_TEST, STEPS };
-static const char *const step_names[STEPS] = {"plain", "store_release", "store", "add", "add_relaxed",
-                                              "compare_and_swap", "exchange", "bit_test"};
+#define STEPS(X) \
+    X(add) X(plain) X(store_release) X(store) X(add_relaxed) X(compare_and_swap) X(exchange) X(bit_test)
+#define STEP(word) STEP_##word,
+enum step { STEPS(STEP) };
 
 struct wanted {
     _Alignas(PROBE_CACHE_LINE) uint64_t number;
@@ -99,32 +99,33 @@ static uint64_t do_part(void *shared, int index, uint64_t operations)
     struct wanted *wanted = shared;
     uint64_t *number = &wanted->number;
     switch (wanted->step) {
-    case PLAIN:
+    case STEP_plain:
         add_plainly(number, operations);
         return operations;
-    case STORE_RELEASE:
+    case STEP_store_release:
         store_all_release(number, operations);
         return operations;
-    case STORE:
+    case STEP_store:
         store_all(number, operations);
         return operations;
-    case ADD:
+    case STEP_add:
         add_all(number, operations);
         return operations;
-    case ADD_RELAXED:
+    case STEP_add_relaxed:
         add_all_relaxed(number, operations);
         return operations;
-    case COMPARE_AND_SWAP:
+    case STEP_compare_and_swap:
         swap_all(number, operations);
         return operations;
-    case EXCHANGE: {
+    case STEP_exchange: {
         uint64_t difference = exchange_all(number, (uint64_t)index << 40, operations);
         __atomic_fetch_add(&wanted->taken_less_put, difference, __ATOMIC_RELAXED);
         return operations;
     }
-    default:
-        return flip_all(number, (uint64_t)index, operations);
+    case STEP_bit_test:
+        break;
     }
+    return flip_all(number, (uint64_t)index, operations);
 }
 
 /* Of stores only the last can be seen: it must be the last one of some thread. */
@@ -132,15 +133,15 @@ static bool number_is_right(const struct contest *contest, uint64_t operations)
 {
     const struct wanted *wanted = contest->wanted;
     switch (wanted->step) {
-    case STORE_RELEASE:
-    case STORE:
+    case STEP_store_release:
+    case STEP_store:
         for (int i = 0; i < contest->together->threads; i++)
             if (wanted->number == part_of(contest->together, i))
                 return true;
         return false;
-    case EXCHANGE:
+    case STEP_exchange:
         return wanted->number + wanted->taken_less_put == 0;
-    case BIT_TEST:
+    case STEP_bit_test:
         return true; /* each flip was checked */
     default:
         return wanted->number == operations;
@@ -152,9 +153,8 @@ static void setup(struct probe_run *run)
     static struct contest contest;
     int threads = (int)probe_integer(run, "threads");
     contest.wanted = probe_share(sizeof *contest.wanted);
-    while (!probe_is(run, "step", step_names[contest.wanted->step]))
-        contest.wanted->step++;
-    if (contest.wanted->step == PLAIN && threads > 1)
+    contest.wanted->step = word_number(run, "step", WORDS(STEPS));
+    if (contest.wanted->step == STEP_plain && threads > 1)
         probe_skip("plain additions of several threads lose counts");
     contest.together = together_new(run, threads, contest.wanted);
     run->state = &contest;
@@ -187,8 +187,7 @@ static const struct probe atomic_probe = {
         {"step", "s", "lower", "wall", "operations", "time of a step on the CPU that makes it"}, {0}},
     .params = (const struct probe_param[]){
         {.name = "step", .doc = "what is done with the number",
-         .choices = "plain,store_release,store,add,add_relaxed,compare_and_swap,exchange,bit_test",
-         .sweep = "add,plain,store_release,store,add_relaxed,compare_and_swap,exchange,bit_test",
+         .choices = WORDS(STEPS), .sweep = WORDS(STEPS),
          .brief = "add,compare_and_swap"},
         {.name = "threads", .doc = "threads that want the number", .unit = "1", .sweep = "1,2", .min = 1,
          .max = MOST_THREADS},

@@ -13,13 +13,13 @@
  * Source: Drepper, What Every Programmer Should Know About Memory (2007), section 6.4.1; Torrellas, Lam & Hennessy,
  * False Sharing and Spatial Locality in Multiprocessor Caches (IEEE TC 43(6), 1994). */
 #include "together.h"
-
-#include <string.h>
+#include "words.h"
 
 #define APART 4 /* lines from one number to the next when padded: beyond what is fetched in pairs */
 
-enum layout { SAME_LINE, NEIGHBOUR_LINES, PADDED, SECTION, THREAD_OWN, LAYOUTS };
-static const char *const layout_names[LAYOUTS] = {"same_line", "neighbour_lines", "padded", "section", "thread"};
+#define LAYOUTS(X) X(same_line) X(neighbour_lines) X(padded) X(section) X(thread)
+#define LAYOUT(word) LAYOUT_##word,
+enum layout { LAYOUTS(LAYOUT) };
 
 static __thread _Alignas(PROBE_CACHE_LINE) volatile uint64_t own_number;
 /* As in the advice: what one thread writes lies in a section of its own, here one for each of two threads. */
@@ -38,10 +38,12 @@ struct sharing {
 
 static volatile uint64_t *number_of(struct numbers *numbers, int index)
 {
-    static const uint64_t distance[] = {sizeof(uint64_t), PROBE_CACHE_LINE, APART * PROBE_CACHE_LINE};
-    if (numbers->layout == THREAD_OWN)
+    static const uint64_t distance[] = {[LAYOUT_same_line] = sizeof(uint64_t),
+                                        [LAYOUT_neighbour_lines] = PROBE_CACHE_LINE,
+                                        [LAYOUT_padded] = APART * PROBE_CACHE_LINE};
+    if (numbers->layout == LAYOUT_thread)
         return &own_number;
-    if (numbers->layout == SECTION)
+    if (numbers->layout == LAYOUT_section)
         return index == 0 ? &first_number : &second_number;
     return (volatile uint64_t *)(numbers->memory + (uint64_t)index * distance[numbers->layout]);
 }
@@ -66,9 +68,8 @@ static void setup(struct probe_run *run)
     static struct sharing sharing;
     int threads = (int)probe_integer(run, "threads");
     sharing.numbers = probe_share(sizeof *sharing.numbers);
-    while (!probe_is(run, "layout", layout_names[sharing.numbers->layout]))
-        sharing.numbers->layout++;
-    if (sharing.numbers->layout == SECTION && threads > 2)
+    sharing.numbers->layout = word_number(run, "layout", WORDS(LAYOUTS));
+    if (sharing.numbers->layout == LAYOUT_section && threads > 2)
         probe_skip("layout=section has sections for two threads");
     sharing.together = together_new(run, threads, sharing.numbers);
     run->state = &sharing;
@@ -99,8 +100,7 @@ static const struct probe false_sharing_probe = {
         {"increment", "s", "lower", "wall", "operations", "time of an addition on the CPU that makes it"}, {0}},
     .params = (const struct probe_param[]){
         {.name = "layout", .doc = "where the threads' numbers lie",
-         .choices = "same_line,neighbour_lines,padded,section,thread",
-         .sweep = "same_line,neighbour_lines,padded,section,thread", .brief = "same_line,padded"},
+         .choices = WORDS(LAYOUTS), .sweep = WORDS(LAYOUTS), .brief = "same_line,padded"},
         {.name = "threads", .doc = "threads that count", .unit = "1", .sweep = "2,1", .brief = "2", .min = 1,
          .max = MOST_THREADS},
         {0}},
