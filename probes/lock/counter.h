@@ -29,10 +29,18 @@
 
 typedef volatile uint64_t shared_number;
 
-/* What the probe supplies: its mechanism, in memory shared with contexts number 0 to contexts-1, which start later. */
+/* The mechanism, in memory shared with contexts number 0 to contexts-1, which start later. What is in it is the probe's
+ * own matter. */
 struct mechanism;
+
+/* One way of counting together: what a probe hands to counter_main(). */
 struct way {
+    const char *question, *source, *uses; /* as in struct probe */
+    struct probe_param param;             /* optional: one that only this way has */
     struct mechanism *(*create)(const struct probe_run *run, int contexts, bool processes);
+    /* the timed part: `operations` additions by context number `index`; returns how often the owner changed */
+    uint64_t (*count)(struct mechanism *mechanism, int index, uint64_t operations, shared_number *number,
+                      uint64_t left);
     /* optional: called by each context after its last addition, in the timed part */
     void (*settle)(struct mechanism *mechanism, int index, shared_number *number);
     void (*remove)(struct mechanism *mechanism); /* optional: called when all contexts have ended */
@@ -40,9 +48,7 @@ struct way {
     void (*hold)(struct mechanism *mechanism, int index);
     void (*let_go)(struct mechanism *mechanism, int index);
 };
-static const struct way way;
-/* One addition by context number `index`. Returns what the number was before. */
-static inline uint64_t increment(struct mechanism *mechanism, int index, shared_number *number);
+static const struct way *way; /* the one of this program; set by counter_main() */
 
 /* The addition itself, for those who hold the lock. Volatile, so that it takes place between taking and giving back. */
 static inline uint64_t add_one(shared_number *number)
@@ -51,6 +57,60 @@ static inline uint64_t add_one(shared_number *number)
     *number = before + 1;
     return before;
 }
+
+/* Of these macros a probe uses one of the latter two: it defines in the probe what struct way asks for, so that the
+ * addition is inlined in the loop. Nobody takes the address of count_up() and of what it calls, so that the compiler
+ * leaves out arguments that a mechanism does not use.
+ *
+ * The timed part. INCREMENT returns what the number was before. An addition that does not find what this context `left`
+ * comes after another's; in a batch the number starts at 0. */
+#define COUNTER_LOOP(INCREMENT) \
+    static __attribute__((noinline)) uint64_t count_up(struct mechanism *mechanism, int index, uint64_t operations, \
+                                                       shared_number *number, uint64_t left) \
+    { \
+        uint64_t owner_changes = 0; \
+        for (uint64_t i = 0; i < operations; i++) { \
+            uint64_t found = INCREMENT(mechanism, index, number); \
+            owner_changes += found != left; \
+            left = found + 1; \
+        } \
+        return owner_changes; \
+    }
+
+/* Defines count(): an addition is INCREMENT(mechanism, index, number). */
+#define COUNTER_WITHOUT_LOCK(INCREMENT) \
+    COUNTER_LOOP(INCREMENT) \
+    static uint64_t count(struct mechanism *mechanism, int index, uint64_t operations, shared_number *number, \
+                          uint64_t left) \
+    { \
+        (void)left; /* 0: all additions are in the loop */ \
+        return count_up(mechanism, index, operations, number, 0); \
+    }
+
+/* Defines count(), hold() and let_go(): an addition stands between ACQUIRE(mechanism, index) and RELEASE(mechanism,
+ * index). */
+#define COUNTER_UNDER_LOCK(ACQUIRE, RELEASE) \
+    static inline uint64_t increment(struct mechanism *mechanism, int index, shared_number *number) \
+    { \
+        ACQUIRE(mechanism, index); \
+        uint64_t before = add_one(number); \
+        RELEASE(mechanism, index); \
+        return before; \
+    } \
+    COUNTER_LOOP(increment) \
+    static uint64_t count(struct mechanism *mechanism, int index, uint64_t operations, shared_number *number, \
+                          uint64_t left) \
+    { \
+        return count_up(mechanism, index, operations, number, left); \
+    } \
+    static void hold(struct mechanism *mechanism, int index) \
+    { \
+        ACQUIRE(mechanism, index); \
+    } \
+    static void let_go(struct mechanism *mechanism, int index) \
+    { \
+        RELEASE(mechanism, index); \
+    }
 
 /* What one context has to say of its part of a batch, written by that context alone. */
 struct part {
@@ -83,7 +143,7 @@ struct counting {
  * 1991). A pause is 10 to 140 cycles, so this is between 0.3 and 5 us. */
 #define SPIN_PAUSES 100
 
-/* Pauses before the CPU is given away. None on a single CPU: as long as we spin there nobody else can let us in. */
+/* Pauses before the CPU is given away-> None on a single CPU: as long as we spin there nobody else can let us in. */
 static inline uint32_t spin_pauses(const struct probe_run *run)
 {
     return run->cpus > 1 ? SPIN_PAUSES : 0;
@@ -105,20 +165,6 @@ static inline void spin_turn(uint32_t turn, uint32_t pauses)
 }
 
 /* --- a context ------------------------------------------------------------------------------------------------- */
-
-/* The timed part. An addition that does not find what this context `left` comes after another's; in a batch the number
- * starts at 0. */
-static __attribute__((noinline)) uint64_t count_up(struct mechanism *mechanism, int index, uint64_t operations,
-                                                   shared_number *number, uint64_t left)
-{
-    uint64_t owner_changes = 0;
-    for (uint64_t i = 0; i < operations; i++) {
-        uint64_t found = increment(mechanism, index, number);
-        owner_changes += found != left;
-        left = found + 1;
-    }
-    return owner_changes;
-}
 
 static uint64_t thread_cpu_ns(void)
 {
@@ -146,11 +192,11 @@ static void read_effort(struct part *part)
 static uint64_t first_addition(struct counting *counting, int index)
 {
     struct part *part = &counting->parts[index];
-    way.hold(counting->mechanism, index);
+    way->hold(counting->mechanism, index);
     read_effort(part);
     uint64_t found = add_one(&counting->number);
     part->owner_changes = found != 0;
-    way.let_go(counting->mechanism, index);
+    way->let_go(counting->mechanism, index);
     return found + 1;
 }
 
@@ -159,15 +205,15 @@ static void do_part(struct counting *counting, int index)
     struct part *part = &counting->parts[index];
     uint64_t operations = operations_of(counting, index), left = 0;
     *part = (struct part){.cpu[0] = thread_cpu()};
-    if (way.hold && operations > 0) {
+    if (way->hold && operations > 0) {
         left = first_addition(counting, index);
         operations--;
     } else {
         read_effort(part);
     }
-    part->owner_changes += count_up(counting->mechanism, index, operations, &counting->number, left);
-    if (way.settle)
-        way.settle(counting->mechanism, index, &counting->number);
+    part->owner_changes += way->count(counting->mechanism, index, operations, &counting->number, left);
+    if (way->settle)
+        way->settle(counting->mechanism, index, &counting->number);
     read_effort(part);
     part->cpu[1] = thread_cpu();
 }
@@ -212,7 +258,7 @@ static void counter_body(struct probe_run *run, int index, void *shared)
     struct counting *counting = shared;
     (void)run;
     for (uint32_t batch = 1; wait_for_call(counting, batch); batch++) {
-        if (way.hold)
+        if (way->hold)
             line_up(counting);
         else
             start_together(counting, batch);
@@ -228,7 +274,7 @@ static struct counting *counting_new(struct probe_run *run, int contexts, bool p
     struct counting *counting = probe_share(sizeof *counting);
     counting->contexts = contexts;
     counting->parts = probe_share((uint64_t)contexts * sizeof *counting->parts);
-    counting->mechanism = way.create(run, contexts, processes);
+    counting->mechanism = way->create(run, contexts, processes);
     counting->counters = contexts_start(run, processes, 0, contexts, counter_body, counting);
     return counting;
 }
@@ -246,7 +292,7 @@ static void start_by_letting_go(struct counting *counting)
         usleep(LINE_UP_US);
     usleep(LINE_UP_US + (uint32_t)counting->contexts);
     counting->start_ns = probe_now_ns();
-    way.let_go(counting->mechanism, counting->contexts);
+    way->let_go(counting->mechanism, counting->contexts);
 }
 
 static void count_together(struct counting *counting, uint64_t operations)
@@ -255,10 +301,10 @@ static void count_together(struct counting *counting, uint64_t operations)
     counting->operations = operations;
     counting->number = 0;
     counting->lined_up = counting->finished = 0;
-    if (way.hold)
-        way.hold(counting->mechanism, counting->contexts);
+    if (way->hold)
+        way->hold(counting->mechanism, counting->contexts);
     call(counting);
-    if (way.hold)
+    if (way->hold)
         start_by_letting_go(counting);
     while (__atomic_load_n(&counting->ended, __ATOMIC_ACQUIRE) == before)
         futex_wait(&counting->ended, before, 0);
@@ -296,8 +342,8 @@ static void counting_end(struct probe_run *run, struct counting *counting)
     counting->over = true;
     call(counting);
     contexts_join(run, counting->counters);
-    if (way.remove)
-        way.remove(counting->mechanism);
+    if (way->remove)
+        way->remove(counting->mechanism);
 }
 
 static void counter_setup(struct probe_run *run)
@@ -350,24 +396,39 @@ static void counter_selftest(struct probe_run *run)
     must_count(run, 4, true);
 }
 
-/* --- what is the same in every descriptor ----------------------------------------------------------------------- */
+/* --- the program ------------------------------------------------------------------------------------------------ */
 
-#define COUNTER_PARAMS \
-    {.name = "contexts", .doc = "contexts that count together", .unit = "1", .sweep = "1,2,3,4,5", .brief = "5", \
-     .min = 1, .max = 1024}, \
-    {.name = "kind", .doc = "what a context is", .choices = "process,thread", .sweep = "process,thread", \
-     .brief = "process"}
-
-#define COUNTER_DESCRIPTION \
-    .operation = "one addition to the shared number by any of the contexts; wall time of all, without creation", \
-    .statistic = "median", .placements = "same,free", .family = "counter", \
-    .metrics = (const struct probe_metric[]){ \
-        {"increment", "s", "lower", "wall", "operations", "time of an addition, from common start to last end"}, \
-        {"increment_cpu", "s", "lower", "cpu", "operations", "CPU time of an addition, of all contexts"}, \
-        {"changed_fraction", "1", "neither", "owner_changes", "operations", \
-         "share of the additions by another context than the one before"}, \
-        {"switched_fraction", "1", "neither", "switches", "operations", "switches of the kernel for each addition"}, \
-        {0}}, \
-    .setup = counter_setup, .batch = counter_batch, .teardown = counter_teardown, .selftest = counter_selftest
+static int counter_main(const struct way *this_way, int argc, char **argv)
+{
+    way = this_way;
+    const struct probe probe = {
+        .question = way->question,
+        .operation = "one addition to the shared number by any of the contexts; wall time of all, without creation",
+        .source = way->source,
+        .statistic = "median",
+        .placements = "same,free",
+        .uses = way->uses,
+        .family = "counter",
+        .metrics = (const struct probe_metric[]){
+            {"increment", "s", "lower", "wall", "operations", "time of an addition, from common start to last end"},
+            {"increment_cpu", "s", "lower", "cpu", "operations", "CPU time of an addition, of all contexts"},
+            {"changed_fraction", "1", "neither", "owner_changes", "operations",
+             "share of the additions by another context than the one before"},
+            {"switched_fraction", "1", "neither", "switches", "operations", "switches of the kernel for each addition"},
+            {0}},
+        .params = (const struct probe_param[]){
+            {.name = "contexts", .doc = "contexts that count together", .unit = "1", .sweep = "1,2,3,4,5",
+             .brief = "5", .min = 1, .max = 1024},
+            {.name = "kind", .doc = "what a context is", .choices = "process,thread", .sweep = "process,thread",
+             .brief = "process"},
+            way->param,
+            {0}},
+        .setup = counter_setup,
+        .batch = counter_batch,
+        .teardown = counter_teardown,
+        .selftest = counter_selftest,
+    };
+    return probe_main(&probe, argc, argv);
+}
 
 #endif

@@ -23,17 +23,14 @@ static inline uint64_t increment(struct mechanism *mechanism, int index, shared_
     return __atomic_fetch_add(number, 1, __ATOMIC_SEQ_CST);
 }
 
-static const struct way way = {.create = create};
-
-static const struct probe counter_atomic_probe = {
-    .question = "What does it cost that several contexts count together by an atomic addition?",
-    .source = "a test of Linux IPC (yunweiku.com thread 16364, 2014), tables of section 5 and 6",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_WITHOUT_LOCK(increment)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_atomic_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together by an atomic addition?",
+        .source = "a test of Linux IPC (yunweiku.com thread 16364, 2014), tables of section 5 and 6",
+        .uses = "cpu,sched",
+        .create = create, .count = count,
+    }, argc, argv);
 }

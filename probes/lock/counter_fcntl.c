@@ -18,21 +18,10 @@
 #define _GNU_SOURCE
 #include "counter_file.h"
 
-struct mechanism {
-    int openings; /* one more than contexts: the probe's own */
-    int command; /* F_SETLKW or F_OFD_SETLKW */
-    int opening[];
-};
-
 static struct mechanism *create(const struct probe_run *run, int contexts, bool processes)
 {
-    uint64_t openings = (uint64_t)contexts + 1;
-    struct mechanism *mechanism = probe_share(sizeof *mechanism + openings * sizeof *mechanism->opening);
     (void)run;
-    mechanism->openings = (int)openings;
-    mechanism->command = processes ? F_SETLKW : F_OFD_SETLKW;
-    open_all(mechanism->openings, mechanism->opening);
-    return mechanism;
+    return openings_new(contexts, processes ? F_SETLKW : F_OFD_SETLKW);
 }
 
 /* The whole file, as the seed locked it. */
@@ -53,22 +42,14 @@ static inline void release(struct mechanism *mechanism, int index)
     change_lock(mechanism, index, F_UNLCK);
 }
 
-static void close_file(struct mechanism *mechanism)
-{
-    close_all(mechanism->openings, mechanism->opening);
-}
-
-static const struct way way = {.create = create, .hold = acquire, .let_go = release, .remove = close_file};
-
-static const struct probe counter_fcntl_probe = {
-    .question = "What does it cost that several contexts count together under a record lock of a file?",
-    .source = "incr_fcntl of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_fcntl_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a record lock of a file?",
+        .source = "incr_fcntl of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go, .remove = close_openings,
+    }, argc, argv);
 }

@@ -6,13 +6,19 @@
 #ifndef STEELYARD_LOCK_COUNTER_FILE_H
 #define STEELYARD_LOCK_COUNTER_FILE_H
 
-#include "counter_lock.h"
+#include "counter.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+struct mechanism {
+    int openings; /* one more than contexts: the probe's own */
+    int command;  /* of fcntl(): F_SETLKW or F_OFD_SETLKW */
+    int opening[];
+};
 
 /* A further open of the same file; dup() would only give another number for the same opening. */
 static int open_again(int file)
@@ -22,24 +28,28 @@ static int open_again(int file)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-static void open_all(int openings, int opening[])
+static struct mechanism *openings_new(int contexts, int command)
 {
-    int file = memfd_create("counter", MFD_CLOEXEC);
+    int openings = contexts + 1, file = memfd_create("counter", MFD_CLOEXEC);
     if (file < 0)
         probe_skip("no file in memory: %s", strerror(errno));
+    struct mechanism *mechanism = probe_share(sizeof *mechanism + (uint64_t)openings * sizeof *mechanism->opening);
+    mechanism->openings = openings;
+    mechanism->command = command;
     for (int i = 0; i < openings; i++) {
-        opening[i] = open_again(file);
-        if (opening[i] < 0)
+        mechanism->opening[i] = open_again(file);
+        if (mechanism->opening[i] < 0)
             probe_skip("a file could be opened %d of %d times: %s; see ulimit -n, and whether /proc is there", i,
                        openings, strerror(errno));
     }
     close(file);
+    return mechanism;
 }
 
-static void close_all(int openings, const int opening[])
+static void close_openings(struct mechanism *mechanism)
 {
-    for (int i = 0; i < openings; i++)
-        close(opening[i]);
+    for (int i = 0; i < mechanism->openings; i++)
+        close(mechanism->opening[i]);
 }
 
 #endif

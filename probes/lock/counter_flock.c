@@ -16,19 +16,10 @@
 
 #include <sys/file.h>
 
-struct mechanism {
-    int openings; /* one more than contexts: the probe's own */
-    int opening[];
-};
-
 static struct mechanism *create(const struct probe_run *run, int contexts, bool processes)
 {
-    uint64_t openings = (uint64_t)contexts + 1;
-    struct mechanism *mechanism = probe_share(sizeof *mechanism + openings * sizeof *mechanism->opening);
     (void)run, (void)processes;
-    mechanism->openings = (int)openings;
-    open_all(mechanism->openings, mechanism->opening);
-    return mechanism;
+    return openings_new(contexts, 0);
 }
 
 static inline void change_lock(const struct mechanism *mechanism, int index, int operation)
@@ -47,22 +38,14 @@ static inline void release(struct mechanism *mechanism, int index)
     change_lock(mechanism, index, LOCK_UN);
 }
 
-static void close_file(struct mechanism *mechanism)
-{
-    close_all(mechanism->openings, mechanism->opening);
-}
-
-static const struct way way = {.create = create, .hold = acquire, .let_go = release, .remove = close_file};
-
-static const struct probe counter_flock_probe = {
-    .question = "What does it cost that several contexts count together under flock() of a file?",
-    .source = "flock(2); what a test of Linux IPC (yunweiku.com thread 16364, 2014) leaves out beside fcntl",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_flock_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under flock() of a file?",
+        .source = "flock(2); what a test of Linux IPC (yunweiku.com thread 16364, 2014) leaves out beside fcntl",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go, .remove = close_openings,
+    }, argc, argv);
 }

@@ -10,7 +10,7 @@
  * Limits: knows no owner, so that anybody could unlock it, and nobody notices a death.
  * Assembly: count_up contains lock cmpxchg|cas|ldaxr|<__aarch64_cas4
  * Source: U. Drepper, Futexes Are Tricky (2004, rev. 2011), section 6, "Mutex, Take 3". */
-#include "counter_lock.h"
+#include "counter.h"
 
 enum { FREE, TAKEN, WAITED_FOR };
 
@@ -54,17 +54,14 @@ static inline void release(struct mechanism *mechanism, int index)
         futex_wake(&mechanism->word, 1, mechanism->scope);
 }
 
-static const struct way way = {.create = create, .hold = acquire, .let_go = release};
-
-static const struct probe counter_futex_probe = {
-    .question = "What does it cost that several contexts count together under a mutex made of one futex?",
-    .source = "U. Drepper, Futexes Are Tricky (2004, rev. 2011), section 6: the third mutex",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_futex_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a mutex made of one futex?",
+        .source = "U. Drepper, Futexes Are Tricky (2004, rev. 2011), section 6: the third mutex",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go,
+    }, argc, argv);
 }

@@ -12,7 +12,7 @@
  * a small machine does not show.
  * Assembly: count_up contains lock cmpxchg|cas|ldaxr|<__aarch64_cas8
  * Source: Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, algorithm 5. */
-#include "counter_lock.h"
+#include "counter.h"
 
 /* A context's place in the queue, linked by addresses: contexts have the shared memory at the same place. */
 struct place {
@@ -62,17 +62,14 @@ static inline void release(struct mechanism *mechanism, int index)
     __atomic_store_n(&next->waiting, 0, __ATOMIC_RELEASE);
 }
 
-static const struct way way = {.create = create, .hold = acquire, .let_go = release};
-
-static const struct probe counter_mcs_probe = {
-    .question = "What does it cost that several contexts count together under a queue lock that spins?",
-    .source = "Mellor-Crummey & Scott, ACM TOCS 9(1), 1991",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_mcs_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a queue lock that spins?",
+        .source = "Mellor-Crummey & Scott, ACM TOCS 9(1), 1991",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go,
+    }, argc, argv);
 }

@@ -14,24 +14,18 @@
  * 1999), appendix A, by way of the seed (Linux IPC, 2014). */
 #include "counter_pthread_mutex.h"
 
-/* The default. */
-static int choose_kind(pthread_mutexattr_t *attributes)
+static struct mechanism *create(const struct probe_run *run, int contexts, bool processes)
 {
-    (void)attributes;
-    return 0;
+    (void)run, (void)contexts;
+    return mutex_new(processes, pthread_mutexattr_settype, PTHREAD_MUTEX_DEFAULT, "mutex");
 }
-
-static const char *const missing = "mutex";
-
-static const struct probe counter_mutex_probe = {
-    .question = "What does it cost that several contexts count together under a mutex?",
-    .source = "incr_pxmutex of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_mutex_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a mutex?",
+        .source = "incr_pxmutex of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go,
+    }, argc, argv);
 }

@@ -59,21 +59,16 @@ static void settle(struct mechanism *mechanism, int index, shared_number *number
         move(&mechanism->slot[i], number);
 }
 
-static const struct way way = {.create = create, .settle = settle};
-
-static const struct probe counter_percpu_probe = {
-    .question = "What is the least that it can cost that several contexts count together?",
-    .source = "McKenney, Is Parallel Programming Hard, And, If So, What Can You Do About It?, chapter Counting",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){
-        COUNTER_PARAMS,
-        {.name = "slot", .doc = "whose line an addition goes to", .choices = "context,cpu", .sweep = "context,cpu",
-         .brief = "context"},
-        {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_WITHOUT_LOCK(increment)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_percpu_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What is the least that it can cost that several contexts count together?",
+        .source = "McKenney, Is Parallel Programming Hard, And, If So, What Can You Do About It?, chapter Counting",
+        .uses = "cpu,sched",
+        .param = {.name = "slot", .doc = "whose line an addition goes to", .choices = "context,cpu",
+                  .sweep = "context,cpu", .brief = "context"},
+        .create = create, .count = count, .settle = settle,
+    }, argc, argv);
 }

@@ -12,22 +12,19 @@
  * Source: beyond the seed (Linux IPC, 2014); pthread_mutexattr_setprotocol(3), and the kernel's pi-futex.rst. */
 #include "counter_pthread_mutex.h"
 
-static int choose_kind(pthread_mutexattr_t *attributes)
+static struct mechanism *create(const struct probe_run *run, int contexts, bool processes)
 {
-    return pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_INHERIT);
+    (void)run, (void)contexts;
+    return mutex_new(processes, pthread_mutexattr_setprotocol, PTHREAD_PRIO_INHERIT,
+                     "mutex that inherits priority, for which the kernel needs CONFIG_FUTEX_PI");
 }
-
-static const char *const missing = "mutex that inherits priority, for which the kernel needs CONFIG_FUTEX_PI";
-
-static const struct probe counter_pi_probe = {
-    .question = "What does it cost that several contexts count together under a mutex that inherits priority?",
-    .source = "pthread_mutexattr_setprotocol(3); beyond yunweiku.com thread 16364 (2014)",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_pi_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a mutex that inherits priority?",
+        .source = "pthread_mutexattr_setprotocol(3); beyond yunweiku.com thread 16364 (2014)",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go,
+    }, argc, argv);
 }

@@ -3,7 +3,7 @@
 #ifndef STEELYARD_LOCK_COUNTER_PTHREAD_MUTEX_H
 #define STEELYARD_LOCK_COUNTER_PTHREAD_MUTEX_H
 
-#include "counter_lock.h"
+#include "counter.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -12,23 +12,20 @@ struct mechanism {
     _Alignas(PROBE_CACHE_LINE) pthread_mutex_t mutex;
 };
 
-/* What the probe supplies: its kind of mutex, as an error number, and what is missing where there is no such mutex. */
-static int choose_kind(pthread_mutexattr_t *attributes);
-static const char *const missing;
-
-static struct mechanism *create(const struct probe_run *run, int contexts, bool processes)
+/* `set` gives the attributes the one that makes the kind; `kind` says what is missing where there is no such mutex. */
+static struct mechanism *mutex_new(bool processes, int (*set)(pthread_mutexattr_t *attributes, int value), int value,
+                                   const char *kind)
 {
     struct mechanism *mechanism = probe_share(sizeof *mechanism);
     pthread_mutexattr_t attributes;
-    (void)run, (void)contexts;
     pthread_mutexattr_init(&attributes);
     if (processes && pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) != 0)
         probe_skip("no mutex between processes");
-    int error = choose_kind(&attributes);
+    int error = set(&attributes, value);
     if (!error)
         error = pthread_mutex_init(&mechanism->mutex, &attributes);
     if (error)
-        probe_skip("no %s: %s", missing, strerror(error));
+        probe_skip("no %s: %s", kind, strerror(error));
     return mechanism;
 }
 
@@ -45,6 +42,6 @@ static inline void release(struct mechanism *mechanism, int index)
     pthread_mutex_unlock(&mechanism->mutex);
 }
 
-static const struct way way = {.create = create, .hold = acquire, .let_go = release};
+COUNTER_UNDER_LOCK(acquire, release)
 
 #endif

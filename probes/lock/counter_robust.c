@@ -12,22 +12,19 @@
  * Source: beyond the seed (Linux IPC, 2014); pthread_mutexattr_setrobust(3), and the kernel's robust-futexes.rst. */
 #include "counter_pthread_mutex.h"
 
-static int choose_kind(pthread_mutexattr_t *attributes)
+static struct mechanism *create(const struct probe_run *run, int contexts, bool processes)
 {
-    return pthread_mutexattr_setrobust(attributes, PTHREAD_MUTEX_ROBUST);
+    (void)run, (void)contexts;
+    return mutex_new(processes, pthread_mutexattr_setrobust, PTHREAD_MUTEX_ROBUST, "robust mutex");
 }
-
-static const char *const missing = "robust mutex";
-
-static const struct probe counter_robust_probe = {
-    .question = "What does it cost that several contexts count together under a mutex that survives its owner's death?",
-    .source = "pthread_mutexattr_setrobust(3); beyond yunweiku.com thread 16364 (2014)",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_robust_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a mutex that survives its owner's "
+                    "death?",
+        .source = "pthread_mutexattr_setrobust(3); beyond yunweiku.com thread 16364 (2014)",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go,
+    }, argc, argv);
 }

@@ -10,7 +10,7 @@
  * Assembly: count_up contains (call|bl).*<pthread_rwlock_wrlock
  * Source: incr_rwlock of Stevens, UNIX Network Programming vol. 2 (2nd ed., 1999), appendix A, on a lock of his own; on
  * pthread's in the seed (Linux IPC, 2014). */
-#include "counter_lock.h"
+#include "counter.h"
 
 #include <pthread.h>
 
@@ -43,17 +43,14 @@ static inline void release(struct mechanism *mechanism, int index)
     pthread_rwlock_unlock(&mechanism->lock);
 }
 
-static const struct way way = {.create = create, .hold = acquire, .let_go = release};
-
-static const struct probe counter_rwlock_probe = {
-    .question = "What does it cost that several contexts count together under the write lock of a read-write lock?",
-    .source = "incr_rwlock of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_rwlock_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under the write lock of a read-write lock?",
+        .source = "incr_rwlock of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go,
+    }, argc, argv);
 }

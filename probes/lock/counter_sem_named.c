@@ -10,7 +10,7 @@
  * Assembly: count_up contains (call|bl).*<sem_wait
  * Source: incr_pxsem (named) of Stevens, UNIX Network Programming vol. 2 (2nd ed., 1999), appendix A; the seed
  * (Linux IPC, 2014). */
-#include "counter_lock.h"
+#include "counter.h"
 #include "names.h"
 
 #include <errno.h>
@@ -54,17 +54,14 @@ static void close_semaphore(struct mechanism *mechanism)
     sem_close(mechanism->semaphore);
 }
 
-static const struct way way = {.create = create, .hold = acquire, .let_go = release, .remove = close_semaphore};
-
-static const struct probe counter_sem_named_probe = {
-    .question = "What does it cost that several contexts count together under a named POSIX semaphore?",
-    .source = "incr_pxsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
-    .uses = "cpu,sched,ipc",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_sem_named_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a named POSIX semaphore?",
+        .source = "incr_pxsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
+        .uses = "cpu,sched,ipc",
+        .create = create, .count = count, .hold = hold, .let_go = let_go, .remove = close_semaphore,
+    }, argc, argv);
 }

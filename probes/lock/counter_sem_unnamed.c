@@ -13,7 +13,7 @@
  * Assembly: count_up contains (call|bl).*<sem_wait
  * Source: incr_pxsem (memory based) of Stevens, UNIX Network Programming vol. 2 (2nd ed., 1999), appendix A; the
  * seed (Linux IPC, 2014). */
-#include "counter_lock.h"
+#include "counter.h"
 
 #include <semaphore.h>
 
@@ -42,17 +42,14 @@ static inline void release(struct mechanism *mechanism, int index)
     sem_post(&mechanism->semaphore);
 }
 
-static const struct way way = {.create = create, .hold = acquire, .let_go = release};
-
-static const struct probe counter_sem_unnamed_probe = {
-    .question = "What does it cost that several contexts count together under a POSIX semaphore in shared memory?",
-    .source = "incr_pxsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_sem_unnamed_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a POSIX semaphore in shared memory?",
+        .source = "incr_pxsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go,
+    }, argc, argv);
 }

@@ -10,7 +10,7 @@
  * Limits: not fair; on one CPU a context counts for whole time slices and the lock is hardly ever found taken.
  * Assembly: count_up contains \bxchg|swp|ldaxr|<__aarch64_swp
  * Source: beyond the seed (Linux IPC, 2014); Anderson, IEEE TPDS 1(1), 1990, for spinning on a read. */
-#include "counter_lock.h"
+#include "counter.h"
 
 struct mechanism {
     _Alignas(PROBE_CACHE_LINE) uint32_t taken;
@@ -40,17 +40,14 @@ static inline void release(struct mechanism *mechanism, int index)
     __atomic_store_n(&mechanism->taken, 0, __ATOMIC_RELEASE);
 }
 
-static const struct way way = {.create = create, .hold = acquire, .let_go = release};
-
-static const struct probe counter_spin_probe = {
-    .question = "What does it cost that several contexts count together under a spin lock?",
-    .source = "Anderson, The performance of spin lock alternatives, IEEE TPDS 1(1), 1990",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_spin_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a spin lock?",
+        .source = "Anderson, The performance of spin lock alternatives, IEEE TPDS 1(1), 1990",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go,
+    }, argc, argv);
 }

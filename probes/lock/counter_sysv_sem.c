@@ -21,7 +21,7 @@
  * Assembly: count_up contains (call|bl).*<semop
  * Source: incr_svsem with and without SEM_UNDO of Stevens, UNIX Network Programming vol. 2 (2nd ed., 1999), appendix A;
  * left out of the seed (Linux IPC, 2014). For the handing over: ipc/sem.c of Linux, do_smart_update(). */
-#include "counter_lock.h"
+#include "counter.h"
 #include "names.h"
 
 #include <errno.h>
@@ -88,21 +88,17 @@ static void remove_semaphore(struct mechanism *mechanism)
     semctl(mechanism->id, 0, IPC_RMID);
 }
 
-static const struct way way = {.create = create, .hold = acquire, .let_go = release, .remove = remove_semaphore};
-
-static const struct probe counter_sysv_sem_probe = {
-    .question = "What does it cost that several contexts count together under a System V semaphore, and why so much?",
-    .source = "incr_svsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
-    .uses = "cpu,sched,ipc",
-    .params = (const struct probe_param[]){
-        COUNTER_PARAMS,
-        {.name = "undo", .doc = "whether the kernel takes back what a context did when it dies (SEM_UNDO)",
-         .choices = "no,yes", .sweep = "no,yes", .brief = "no"},
-        {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_sysv_sem_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a System V semaphore, and why so "
+                    "much?",
+        .source = "incr_svsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
+        .uses = "cpu,sched,ipc",
+        .param = {.name = "undo", .doc = "whether the kernel takes back what a context did when it dies (SEM_UNDO)",
+                  .choices = "no,yes", .sweep = "no,yes", .brief = "no"},
+        .create = create, .count = count, .hold = hold, .let_go = let_go, .remove = remove_semaphore,
+    }, argc, argv);
 }

@@ -12,7 +12,7 @@
  * Limits: all who wait read one word, so that each release takes its line from all of them; counter_mcs does not.
  * Assembly: count_up contains lock xadd|ldadd|ldaxr|<__aarch64_ldadd4
  * Source: Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, section 2.2. */
-#include "counter_lock.h"
+#include "counter.h"
 
 struct mechanism {
     _Alignas(PROBE_CACHE_LINE) uint32_t next;    /* the next ticket to be drawn */
@@ -43,17 +43,14 @@ static inline void release(struct mechanism *mechanism, int index)
     __atomic_store_n(&mechanism->serving, mechanism->serving + 1, __ATOMIC_RELEASE);
 }
 
-static const struct way way = {.create = create, .hold = acquire, .let_go = release};
-
-static const struct probe counter_ticket_probe = {
-    .question = "What does it cost that several contexts count together under a ticket lock that spins?",
-    .source = "Mellor-Crummey & Scott, ACM TOCS 9(1), 1991",
-    .uses = "cpu,sched",
-    .params = (const struct probe_param[]){COUNTER_PARAMS, {0}},
-    COUNTER_DESCRIPTION,
-};
+COUNTER_UNDER_LOCK(acquire, release)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&counter_ticket_probe, argc, argv);
+    return counter_main(&(const struct way){
+        .question = "What does it cost that several contexts count together under a ticket lock that spins?",
+        .source = "Mellor-Crummey & Scott, ACM TOCS 9(1), 1991",
+        .uses = "cpu,sched",
+        .create = create, .count = count, .hold = hold, .let_go = let_go,
+    }, argc, argv);
 }
