@@ -50,35 +50,38 @@ static inline enum party other_than(enum party party)
     return party == CALLER ? PARTNER : CALLER;
 }
 
-/* What each mechanism supplies. A message starts at a page and has a page in front of it that is free for a header.
- * channel_new is called once before the partner is started, channel_join by each party before its first message,
- * channel_finish by the caller after its last, channel_remove once at the end, when the partner is gone. A message may
- * stay unsent until the next channel_receive or channel_finish of its sender. */
+/* What the probe made for messages to go through, in shared memory; what is in it is the probe's own matter. A message
+ * starts at a page and has a page in front of it that is free for a header. It may stay unsent until its sender
+ * receives the next or calls `finish`. */
 struct channel;
-static struct channel *channel_new(const struct probe_run *run, uint64_t size);
-static void channel_join(struct channel *channel, enum party party);
-static void channel_finish(struct channel *channel);
-static void channel_remove(struct channel *channel);
-static inline void channel_send(struct channel *channel, enum party from, unsigned char *message, uint64_t size);
+typedef void send_function(struct channel *channel, enum party from, unsigned char *message, uint64_t size);
 /* Waits until a message of `size` bytes is there in full; returns how many bytes came. */
-static inline uint64_t channel_receive(struct channel *channel, enum party to, unsigned char *message, uint64_t size);
+typedef uint64_t receive_function(struct channel *channel, enum party to, unsigned char *message, uint64_t size);
 
-/* For the mechanisms that have nothing to do there. */
-#define LATENCY_NOTHING_TO_JOIN \
-    static void channel_join(struct channel *channel, enum party party) \
-    { \
-        (void)channel, (void)party; \
-    }
-#define LATENCY_NOTHING_TO_FINISH \
-    static void channel_finish(struct channel *channel) \
-    { \
-        (void)channel; \
-    }
-#define LATENCY_NOTHING_TO_REMOVE \
-    static void channel_remove(struct channel *channel) \
-    { \
-        (void)channel; \
-    }
+struct exchange;
+/* What came back in a batch. */
+struct returned {
+    uint64_t right, bytes;
+};
+
+/* Defined in the probe by LATENCY_TIMED. */
+struct timed {
+    send_function *send;
+    receive_function *receive;
+    void (*echo)(struct exchange *exchange, unsigned char *message);
+    struct returned (*round_trips)(struct exchange *exchange, uint64_t operations);
+};
+
+/* One mechanism: what a probe hands to latency_main(). */
+struct way {
+    const char *question, *source, *placements, *uses; /* as in struct probe */
+    struct channel *(*create)(const struct probe_run *run, uint64_t size); /* before the partner is started */
+    const struct timed *timed;
+    void (*join)(struct channel *channel, enum party party); /* optional: each party before its first message */
+    void (*finish)(struct channel *channel);                 /* optional: the caller after its last message */
+    void (*remove)(struct channel *channel);                 /* optional: at the end, when the partner is gone */
+};
+static const struct way *way; /* the one of this program; set by latency_main() */
 
 /* What the partner should do with the message that comes next. */
 enum request { REQUEST_ECHO, REQUEST_REPORT, REQUEST_STOP };
@@ -153,29 +156,68 @@ static bool message_is_filled(const unsigned char *message, uint64_t size, uint6
     return true;
 }
 
+/* --- what is timed --------------------------------------------------------------------------------------------- */
+
+/* Defines the timed part in the probe, so that SEND and RECEIVE are inlined in it.
+ *
+ * echo_messages() is the partner's. It sends back whatever comes, so that a wrong message fails the check and not the
+ * conversation. It is sent from where it was received: what comes back has come there. Its number differs from that of
+ * the one before, so nothing stale can pass for it. The channel orders the request before the message; the barrier is
+ * for the compiler.
+ *
+ * round_trips() is the caller's. What is received has a place of its own: a message that never came cannot be right. */
+#define LATENCY_TIMED(SEND, RECEIVE) \
+    static __attribute__((noinline)) void echo_messages(struct exchange *exchange, unsigned char *message) \
+    { \
+        struct conversation *talk = exchange->talk; \
+        uint64_t size = exchange->size; \
+        for (uint64_t number = 1;; number++) { \
+            uint64_t bytes = RECEIVE(exchange->channel, PARTNER, message, size); \
+            enum request request = __atomic_load_n(&talk->request, __ATOMIC_ACQUIRE); \
+            if (request == REQUEST_STOP) \
+                return; \
+            if (request == REQUEST_REPORT) { \
+                talk->intact = bytes == size && message_is_filled(message, size, number); \
+                talk->switches = thread_switches(); \
+            } else { \
+                talk->right += message_is(message, size, number); \
+                talk->bytes += bytes; \
+            } \
+            SEND(exchange->channel, PARTNER, message, size); \
+        } \
+    } \
+    static inline __attribute__((always_inline)) void round_trip(struct exchange *exchange, uint64_t size, \
+                                                                 struct returned *back) \
+    { \
+        uint64_t number = ++exchange->number; \
+        message_stamp(exchange->out, size, number); \
+        SEND(exchange->channel, CALLER, exchange->out, size); \
+        back->bytes += RECEIVE(exchange->channel, CALLER, exchange->in, size); \
+        back->right += message_is(exchange->in, size, number); \
+    } \
+    static __attribute__((noinline)) struct returned round_trips(struct exchange *exchange, uint64_t operations) \
+    { \
+        struct returned back = {0}; \
+        uint64_t size = exchange->size, untimed = exchange->every - 1, left = operations; \
+        for (; left > untimed; left -= untimed + 1) { \
+            for (uint64_t i = 0; i < untimed; i++) \
+                round_trip(exchange, size, &back); \
+            uint64_t begin = ticks_now(&exchange->ticks); \
+            round_trip(exchange, size, &back); \
+            histogram_add(exchange->histogram, ticks_now(&exchange->ticks) - begin); \
+        } \
+        for (; left > 0; left--) \
+            round_trip(exchange, size, &back); \
+        return back; \
+    } \
+    static const struct timed timed = {SEND, RECEIVE, echo_messages, round_trips};
+
 /* --- the partner --------------------------------------------------------------------------------------------- */
 
-/* Sends back whatever comes, so that a wrong message fails the check and not the conversation. It is sent from where it
- * was received: what comes back has come there. Its number differs from that of the one before, so nothing stale can
- * pass for it. The channel orders the request before the message; the barrier is for the compiler. */
-static __attribute__((noinline)) void echo_messages(struct exchange *exchange, unsigned char *message)
+static void join(struct channel *channel, enum party party)
 {
-    struct conversation *talk = exchange->talk;
-    uint64_t size = exchange->size;
-    for (uint64_t number = 1;; number++) {
-        uint64_t bytes = channel_receive(exchange->channel, PARTNER, message, size);
-        enum request request = __atomic_load_n(&talk->request, __ATOMIC_ACQUIRE);
-        if (request == REQUEST_STOP)
-            return;
-        if (request == REQUEST_REPORT) {
-            talk->intact = bytes == size && message_is_filled(message, size, number);
-            talk->switches = thread_switches();
-        } else {
-            talk->right += message_is(message, size, number);
-            talk->bytes += bytes;
-        }
-        channel_send(exchange->channel, PARTNER, message, size);
-    }
+    if (way->join)
+        way->join(channel, party);
 }
 
 static void partner(struct probe_run *run, int index, void *shared)
@@ -183,45 +225,12 @@ static void partner(struct probe_run *run, int index, void *shared)
     struct exchange *exchange = shared;
     (void)run, (void)index;
     unsigned char *message = message_new(exchange->size);
-    channel_join(exchange->channel, PARTNER);
+    join(exchange->channel, PARTNER);
     gate_pass(&exchange->talk->gate);
-    echo_messages(exchange, message);
+    way->timed->echo(exchange, message);
 }
 
 /* --- the caller ---------------------------------------------------------------------------------------------- */
-
-/* What came back in a batch. */
-struct returned {
-    uint64_t right, bytes;
-};
-
-/* What is received has a place of its own: a message that never came cannot be right. */
-static inline __attribute__((always_inline)) void round_trip(struct exchange *exchange, uint64_t size,
-                                                             struct returned *back)
-{
-    uint64_t number = ++exchange->number;
-    message_stamp(exchange->out, size, number);
-    channel_send(exchange->channel, CALLER, exchange->out, size);
-    back->bytes += channel_receive(exchange->channel, CALLER, exchange->in, size);
-    back->right += message_is(exchange->in, size, number);
-}
-
-/* The timed part. */
-static __attribute__((noinline)) struct returned round_trips(struct exchange *exchange, uint64_t operations)
-{
-    struct returned back = {0};
-    uint64_t size = exchange->size, untimed = exchange->every - 1, left = operations;
-    for (; left > untimed; left -= untimed + 1) {
-        for (uint64_t i = 0; i < untimed; i++)
-            round_trip(exchange, size, &back);
-        uint64_t begin = ticks_now(&exchange->ticks);
-        round_trip(exchange, size, &back);
-        histogram_add(exchange->histogram, ticks_now(&exchange->ticks) - begin);
-    }
-    for (; left > 0; left--)
-        round_trip(exchange, size, &back);
-    return back;
-}
 
 /* A message that is compared in full, and how often both were switched away from so far: a live process's switches are
  * not in our rusage, so the partner is asked in both kinds. */
@@ -231,8 +240,8 @@ static struct switches report(struct exchange *exchange)
     uint64_t number = ++exchange->number, size = exchange->size;
     message_fill(exchange->out, size, number);
     __atomic_store_n(&talk->request, REQUEST_REPORT, __ATOMIC_RELEASE);
-    channel_send(exchange->channel, CALLER, exchange->out, size);
-    uint64_t bytes = channel_receive(exchange->channel, CALLER, exchange->in, size);
+    way->timed->send(exchange->channel, CALLER, exchange->out, size);
+    uint64_t bytes = way->timed->receive(exchange->channel, CALLER, exchange->in, size);
     __atomic_store_n(&talk->request, REQUEST_ECHO, __ATOMIC_RELEASE);
     if (!talk->intact)
         probe_fail("a message did not arrive as it was sent");
@@ -301,8 +310,8 @@ static void latency_setup(struct probe_run *run)
     exchange->ticks = ticks_start();
     weigh_timing(exchange);
     exchange->every = 1; /* until the first batch, which is not printed, tells how long a round trip is */
-    exchange->channel = channel_new(run, size);
-    channel_join(exchange->channel, CALLER);
+    exchange->channel = way->create(run, size);
+    join(exchange->channel, CALLER);
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = partner_ended, .sa_flags = SA_NOCLDSTOP}, NULL);
     exchange->partner = contexts_start(run, probe_is(run, "kind", "process"), 1, 1, partner, exchange);
     gate_open(&exchange->talk->gate, 1);
@@ -341,7 +350,7 @@ static void latency_batch(struct probe_run *run, uint64_t operations, struct pro
     uint64_t right = talk->right, bytes = talk->bytes;
     memset(exchange->histogram, 0, sizeof *exchange->histogram);
     probe_start(value);
-    struct returned back = round_trips(exchange, operations);
+    struct returned back = way->timed->round_trips(exchange, operations);
     probe_stop(value);
     right = least(back.right, talk->right - right);
     bytes = back.bytes + talk->bytes - bytes;
@@ -375,10 +384,12 @@ static void latency_teardown(struct probe_run *run)
                         neither ? "p99 and p99_9" : "p99_9");
     signal(SIGCHLD, SIG_DFL);
     __atomic_store_n(&exchange->talk->request, REQUEST_STOP, __ATOMIC_RELEASE);
-    channel_send(exchange->channel, CALLER, exchange->out, exchange->size);
-    channel_finish(exchange->channel);
+    way->timed->send(exchange->channel, CALLER, exchange->out, exchange->size);
+    if (way->finish)
+        way->finish(exchange->channel);
     contexts_join(run, exchange->partner);
-    channel_remove(exchange->channel);
+    if (way->remove)
+        way->remove(exchange->channel);
 }
 
 /* The histogram knows the quantiles of numbers that are known, and the ways of looking at a message see one that is not
@@ -411,27 +422,41 @@ static void latency_selftest(struct probe_run *run)
         probe_fail("a wrong message would pass for a right one");
 }
 
-/* The rest of the descriptor is the same for every mechanism. */
-#define LATENCY_DESCRIPTION(placements_, uses_) \
-    .operation = "one round trip of a message of `size` bytes between two contexts, there and back", \
-    .statistic = "median", .placements = placements_, .uses = uses_, .family = "latency", \
-    .metrics = (const struct probe_metric[]){ \
-        {"round_trip", "s", "lower", "wall", "operations", "time of one round trip, from a batch timed as a whole"}, \
-        {"mean", "s", "lower", "timed_s", "timed", "mean of the round trips that were timed one by one"}, \
-        {"median", "s", "lower", "median", "enough_for_median", "half of those take at most this"}, \
-        {"p99", "s", "lower", "p99", "enough_for_p99", \
-         "99 % of those of the run so far take at most this; from 1000 of them on"}, \
-        {"p99_9", "s", "lower", "p99_9", "enough_for_p99_9", \
-         "99.9 % of those of the run so far take at most this; from 10000 of them on"}, \
-        {"switches_per_operation", "1", "neither", "switches", "watched", \
-         "how often one of the two was switched away from in a round trip"}, \
-        {0}}, \
-    .params = (const struct probe_param[]){ \
-        {.name = "size", .doc = "bytes of a message, the same there and back", .unit = "B", .sweep = "1", .min = 1, \
-         .max = LATENCY_MAX_BYTES}, \
-        {.name = "kind", .doc = "what a context is", .choices = "process,thread", .sweep = "process,thread", \
-         .brief = "process"}, \
-        {0}}, \
-    .setup = latency_setup, .batch = latency_batch, .teardown = latency_teardown, .selftest = latency_selftest
+static int latency_main(const struct way *this_way, int argc, char **argv)
+{
+    way = this_way;
+    const struct probe probe = {
+        .question = way->question,
+        .operation = "one round trip of a message of `size` bytes between two contexts, there and back",
+        .source = way->source,
+        .statistic = "median",
+        .placements = way->placements,
+        .uses = way->uses,
+        .family = "latency",
+        .metrics = (const struct probe_metric[]){
+            {"round_trip", "s", "lower", "wall", "operations",
+             "time of one round trip, from a batch timed as a whole"},
+            {"mean", "s", "lower", "timed_s", "timed", "mean of the round trips that were timed one by one"},
+            {"median", "s", "lower", "median", "enough_for_median", "half of those take at most this"},
+            {"p99", "s", "lower", "p99", "enough_for_p99",
+             "99 % of those of the run so far take at most this; from 1000 of them on"},
+            {"p99_9", "s", "lower", "p99_9", "enough_for_p99_9",
+             "99.9 % of those of the run so far take at most this; from 10000 of them on"},
+            {"switches_per_operation", "1", "neither", "switches", "watched",
+             "how often one of the two was switched away from in a round trip"},
+            {0}},
+        .params = (const struct probe_param[]){
+            {.name = "size", .doc = "bytes of a message, the same there and back", .unit = "B", .sweep = "1", .min = 1,
+             .max = LATENCY_MAX_BYTES},
+            {.name = "kind", .doc = "what a context is", .choices = "process,thread", .sweep = "process,thread",
+             .brief = "process"},
+            {0}},
+        .setup = latency_setup,
+        .batch = latency_batch,
+        .teardown = latency_teardown,
+        .selftest = latency_selftest,
+    };
+    return probe_main(&probe, argc, argv);
+}
 
 #endif

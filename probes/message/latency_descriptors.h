@@ -48,8 +48,6 @@ static inline uint64_t channel_receive(struct channel *channel, enum party to, u
     return bytes;
 }
 
-LATENCY_NOTHING_TO_JOIN
-LATENCY_NOTHING_TO_FINISH
-LATENCY_NOTHING_TO_REMOVE /* descriptors end with the process */
+LATENCY_TIMED(channel_send, channel_receive)
 
 #endif

@@ -45,17 +45,14 @@ static inline uint64_t channel_receive(struct channel *channel, enum party to, u
     return bytes;
 }
 
-LATENCY_NOTHING_TO_JOIN
-LATENCY_NOTHING_TO_FINISH
-LATENCY_NOTHING_TO_REMOVE
-
-static const struct probe latency_eventfd = {
-    .question = "How long does a message in shared memory take with an eventfd for a bell, there and back?",
-    .source = "eventfd(2)",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
+LATENCY_TIMED(channel_send, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_eventfd, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message in shared memory take with an eventfd for a bell, there and back?",
+        .source = "eventfd(2)",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -43,17 +43,14 @@ static inline uint64_t channel_receive(struct channel *channel, enum party to, u
     return slot_empty(slot, message, size);
 }
 
-LATENCY_NOTHING_TO_JOIN
-LATENCY_NOTHING_TO_FINISH
-LATENCY_NOTHING_TO_REMOVE
-
-static const struct probe latency_futex = {
-    .question = "How long does a message in shared memory take with a futex for a bell, there and back?",
-    .source = "Franke, Russell & Kirkwood, Fuss, Futexes and Furwocks (OLS 2002)",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
+LATENCY_TIMED(channel_send, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_futex, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message in shared memory take with a futex for a bell, there and back?",
+        .source = "Franke, Russell & Kirkwood, Fuss, Futexes and Furwocks (OLS 2002)",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -49,15 +49,14 @@ static void channel_finish(struct channel *channel)
     uring_submit(channel->ring[CALLER]);
 }
 
-LATENCY_NOTHING_TO_REMOVE
-
-static const struct probe latency_io_uring = {
-    .question = "How long does a message take through a pair of UNIX stream sockets by io_uring, there and back?",
-    .source = "Axboe, Efficient IO with io_uring (2019)",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
+LATENCY_TIMED(channel_send, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_io_uring, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take through a pair of UNIX stream sockets by io_uring, there and back?",
+        .source = "Axboe, Efficient IO with io_uring (2019)",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed, .join = channel_join, .finish = channel_finish,
+    }, argc, argv);
 }

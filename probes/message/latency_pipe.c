@@ -20,13 +20,12 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return channel_of(there[1], back[0], back[1], there[0]);
 }
 
-static const struct probe latency_pipe = {
-    .question = "How long does a message take through pipes, there and back?",
-    .source = "lmbench lat_pipe (McVoy & Staelin 1996); Stevens, UNIX Network Programming vol. 2 (1999), lat_pipe",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
-
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_pipe, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take through pipes, there and back?",
+        .source = "lmbench lat_pipe (McVoy & Staelin 1996); Stevens, UNIX Network Programming vol. 2 (1999), lat_pipe",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -71,17 +71,14 @@ static inline uint64_t channel_receive(struct channel *channel, enum party to, u
     return (uint64_t)bytes;
 }
 
-LATENCY_NOTHING_TO_JOIN
-LATENCY_NOTHING_TO_FINISH
-LATENCY_NOTHING_TO_REMOVE
-
-static const struct probe latency_posix_mq = {
-    .question = "How long does a message take through POSIX message queues, there and back?",
-    .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_pxmsg",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
+LATENCY_TIMED(channel_send, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_posix_mq, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take through POSIX message queues, there and back?",
+        .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_pxmsg",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -94,17 +94,14 @@ static inline uint64_t channel_receive(struct channel *channel, enum party to, u
     return bytes;
 }
 
-LATENCY_NOTHING_TO_JOIN
-LATENCY_NOTHING_TO_FINISH
-LATENCY_NOTHING_TO_REMOVE
-
-static const struct probe latency_shm_ring = {
-    .question = "How long does a message take through rings in shared memory, there and back?",
-    .source = "Giacomoni, Moseley & Vachharajani, FastForward (PPoPP 2008); Franke, Russell & Kirkwood (OLS 2002)",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
+LATENCY_TIMED(channel_send, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_shm_ring, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take through rings in shared memory, there and back?",
+        .source = "Giacomoni, Moseley & Vachharajani, FastForward (PPoPP 2008); Franke, Russell & Kirkwood (OLS 2002)",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

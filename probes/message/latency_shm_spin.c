@@ -44,17 +44,14 @@ static inline uint64_t channel_receive(struct channel *channel, enum party to, u
     return slot_empty(slot, message, size);
 }
 
-LATENCY_NOTHING_TO_JOIN
-LATENCY_NOTHING_TO_FINISH
-LATENCY_NOTHING_TO_REMOVE
-
-static const struct probe latency_shm_spin = {
-    .question = "How long does a message in shared memory take between two CPUs that look for it, there and back?",
-    .source = "ipc-bench, shared memory (goldsborough/ipc-bench)",
-    LATENCY_DESCRIPTION("cross", "cpu,ipc"),
-};
+LATENCY_TIMED(channel_send, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_shm_spin, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message in shared memory take between two CPUs that look for it, there and back?",
+        .source = "ipc-bench, shared memory (goldsborough/ipc-bench)",
+        .placements = "cross", .uses = "cpu,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -67,16 +67,14 @@ static inline uint64_t channel_receive(struct channel *channel, enum party to, u
     return bytes;
 }
 
-LATENCY_NOTHING_TO_FINISH
-LATENCY_NOTHING_TO_REMOVE
-
-static const struct probe latency_signal = {
-    .question = "How long does a message in shared memory take with a queued signal for a bell, there and back?",
-    .source = "sigqueue(3), sigwaitinfo(2); POSIX.1-2001 real-time signals",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
+LATENCY_TIMED(channel_send, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_signal, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message in shared memory take with a queued signal for a bell, there and back?",
+        .source = "sigqueue(3), sigwaitinfo(2); POSIX.1-2001 real-time signals",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed, .join = channel_join,
+    }, argc, argv);
 }

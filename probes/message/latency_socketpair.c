@@ -19,13 +19,12 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return channel_of(end[0], end[0], end[1], end[1]);
 }
 
-static const struct probe latency_socketpair = {
-    .question = "How long does a message take through a pair of UNIX stream sockets, there and back?",
-    .source = "lmbench lat_unix (McVoy & Staelin 1996)",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
-
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_socketpair, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take through a pair of UNIX stream sockets, there and back?",
+        .source = "lmbench lat_unix (McVoy & Staelin 1996)",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -79,16 +79,14 @@ static inline uint64_t channel_receive(struct channel *channel, enum party to, u
     return (uint64_t)bytes;
 }
 
-LATENCY_NOTHING_TO_JOIN
-LATENCY_NOTHING_TO_FINISH
-
-static const struct probe latency_sysv_mq = {
-    .question = "How long does a message take through a System V message queue, there and back?",
-    .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_svmsg",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
+LATENCY_TIMED(channel_send, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_sysv_mq, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take through a System V message queue, there and back?",
+        .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_svmsg",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed, .remove = channel_remove,
+    }, argc, argv);
 }

@@ -15,13 +15,12 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return channel_between(tcp_connection());
 }
 
-static const struct probe latency_tcp = {
-    .question = "How long does a message take through a TCP connection over loopback, there and back?",
-    .source = "lmbench lat_tcp (McVoy & Staelin 1996)",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,net"),
-};
-
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_tcp, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take through a TCP connection over loopback, there and back?",
+        .source = "lmbench lat_tcp (McVoy & Staelin 1996)",
+        .placements = "same,cross", .uses = "cpu,sched,net",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -18,13 +18,12 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return channel_between(udp_pair());
 }
 
-static const struct probe latency_udp = {
-    .question = "How long does a message take as a UDP datagram over loopback, there and back?",
-    .source = "lmbench lat_udp (McVoy & Staelin 1996)",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,net"),
-};
-
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_udp, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take as a UDP datagram over loopback, there and back?",
+        .source = "lmbench lat_udp (McVoy & Staelin 1996)",
+        .placements = "same,cross", .uses = "cpu,sched,net",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -15,13 +15,12 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return channel_between(datagram_pair(any_unix(), "UNIX datagrams"));
 }
 
-static const struct probe latency_unix_datagram = {
-    .question = "How long does a message take as a UNIX datagram, there and back?",
-    .source = "unix(7), SOCK_DGRAM",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
-
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_unix_datagram, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take as a UNIX datagram, there and back?",
+        .source = "unix(7), SOCK_DGRAM",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -15,13 +15,12 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return channel_between(unix_connection(SOCK_SEQPACKET));
 }
 
-static const struct probe latency_unix_seqpacket = {
-    .question = "How long does a message take through a UNIX seqpacket socket, there and back?",
-    .source = "unix(7), SOCK_SEQPACKET",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
-
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_unix_seqpacket, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take through a UNIX seqpacket socket, there and back?",
+        .source = "unix(7), SOCK_SEQPACKET",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -17,13 +17,12 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return channel_between(unix_connection(SOCK_STREAM));
 }
 
-static const struct probe latency_unix_stream = {
-    .question = "How long does a message take through a UNIX stream socket, there and back?",
-    .source = "lmbench lat_unix (McVoy & Staelin 1996)",
-    LATENCY_DESCRIPTION("same,cross", "cpu,sched,ipc"),
-};
-
 int main(int argc, char **argv)
 {
-    return probe_main(&latency_unix_stream, argc, argv);
+    return latency_main(&(const struct way){
+        .question = "How long does a message take through a UNIX stream socket, there and back?",
+        .source = "lmbench lat_unix (McVoy & Staelin 1996)",
+        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }
