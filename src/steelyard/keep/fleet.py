@@ -31,6 +31,8 @@ from pathlib import Path
 import msgspec
 
 from steelyard.errors import SessionFileError, StorageError, UsageError
+from steelyard.keep.bounded import UnreadableError, read_regular
+from steelyard.keep.folder import overview
 from steelyard.keep.session import SUFFIX, decode
 from steelyard.records import FleetJob, FleetOrder, FleetPlan, Record, Standing, Word
 
@@ -45,6 +47,8 @@ _LINE = 76
 _TORN_S = 3600.0
 #: Exit code of an attempt that got a SIGTERM.
 TOLD_TO_STOP = 143
+#: Most that a plan, an order or the words of an attempt have: those of ten thousand nodes are smaller.
+_LARGEST_RECORD = 16 << 20
 #: Most that a session in the output of a job may unpack to.
 _LARGEST = 1 << 30
 
@@ -83,6 +87,7 @@ class FleetFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._whole: set[tuple[Path, int, int, int]] = set()
 
     # --- beginning ----------------------------------------------------------------------------------------------------
 
@@ -97,18 +102,23 @@ class FleetFolder:
     def plan(self) -> FleetPlan:
         """The plan; raises UsageError where there is none."""
         try:
-            return read_plan((self.path / "fleet.json").read_bytes(), str(self.path / "fleet.json"))
-        except OSError as error:
-            raise UsageError(f"{self.path} is no fleet: it has no fleet.json ({error.strerror})") from error
+            return read_plan(read_regular(self.path / "fleet.json", _LARGEST_RECORD), str(self.path / "fleet.json"))
+        except UnreadableError as error:
+            raise UsageError(f"{self.path} is no fleet: its fleet.json {error}") from error
 
     def order(self) -> FleetOrder | None:
         """What was ordered; None where others place the work. Raises UsageError if the file is malformed."""
         try:
-            return msgspec.json.decode((self.path / "order.json").read_bytes(), type=FleetOrder)
-        except FileNotFoundError:
-            return None
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{self.path / 'order.json'} cannot be read: {error}") from error
+            path = self.path / "order.json"
+            return (
+                msgspec.json.decode(read_regular(path, _LARGEST_RECORD), type=FleetOrder)
+                if os.path.lexists(path)
+                else None
+            )
+        except UnreadableError as error:
+            raise UsageError(f"{path} {error}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise UsageError(f"{path} is no order of a fleet: {error}") from error
 
     # --- sessions -----------------------------------------------------------------------------------------------------
 
@@ -117,9 +127,29 @@ class FleetFolder:
         return self.path / "sessions" / f"{token}{SUFFIX}"
 
     def delivered(self) -> dict[str, Path]:
-        """The sessions that are there, by token."""
-        found = sorted((self.path / "sessions").glob(f"*{SUFFIX}"))
-        return {name: path for path in found if _TOKEN.fullmatch(name := path.name.removesuffix(SUFFIX))}
+        """The sessions that are there, by token: complete ones of this plan. What else is there is passed over."""
+        found = {}
+        plan = self.plan().id
+        for path in sorted((self.path / "sessions").glob(f"*{SUFFIX}")):
+            token = path.name.removesuffix(SUFFIX)
+            if _TOKEN.fullmatch(token) and self._is_whole(path, token, plan):
+                found[token] = path
+        return found
+
+    def _is_whole(self, path: Path, token: str, plan: str) -> bool:
+        """Whether this is the session of a token; asked once of each file as it is, as one that came whole stays so."""
+        try:
+            state = path.lstat()
+            known = path, state.st_ino, state.st_size, state.st_mtime_ns
+            if known not in self._whole:
+                seen = overview(path)
+                placed = seen.header.placed
+                if seen.end is None or placed is None or (placed.token, placed.plan) != (token, plan):
+                    return False
+                self._whole.add(known)
+        except (OSError, SessionFileError):
+            return False
+        return True
 
     def deliver(self, token: str, contents: bytes) -> bool:
         """Bring in the session of a token; False if there is one already, which stays.
@@ -128,9 +158,15 @@ class FleetFolder:
         """
         if _TOKEN.fullmatch(token) is None:
             raise SessionFileError(f'"{token}" is no token; the session is not taken')
-        check(contents, token, self.plan().id)
+        plan = self.plan().id
+        check(contents, token, plan)
         self._folder(self.path / "sessions")
-        return self._write_once(self.session(token), contents)
+        there = self.session(token)
+        if os.path.lexists(there) and not self._is_whole(there, token, plan):
+            # Garbage in its place would keep the token unmeasured for ever. Nothing is deleted: somebody may want it.
+            with contextlib.suppress(OSError):
+                there.rename(there.with_name(f"{there.name}.unusable-{secrets.token_hex(4)}"))
+        return self._write_once(there, contents)
 
     def _folder(self, path: Path) -> None:
         try:
@@ -222,11 +258,11 @@ def _read_words(path: Path) -> list[Word]:
     """The words of a file; a torn line, and what is no word, is passed over."""
     said = []
     try:
-        lines = path.read_bytes().split(b"\n")[:-1]
-    except OSError:
+        lines = read_regular(path, _LARGEST_RECORD).split(b"\n")[:-1]
+    except UnreadableError:
         return []
     for line in lines:
-        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             said.append(_WORD.decode(line))
     return said
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import msgspec
 
@@ -31,6 +30,7 @@ from steelyard.lab.messages import Messages
 from steelyard.lab.session import Lab
 from steelyard.measure import audit, conduct, engines, machine
 from steelyard.measure.plan import NULL
+from steelyard.measure.runner import own_folder
 from steelyard.records import Audit, Case, CasePattern, FleetPlan, Header, Line, Placed, Run, Session, Skip, Word
 
 #: How often a node says how far it is.
@@ -176,8 +176,9 @@ class _Measuring:
 
     def _session(self, header: Header, skips: list[Skip], held: tuple[int, ...]) -> Session:
         """Measure into a folder of this machine's own, and deliver from there."""
-        with tempfile.TemporaryDirectory(prefix=f"steelyard-{os.getuid()}-fleet-", suffix=f"-{os.getpid()}") as own:
-            path = Path(own) / f"{self._part.token}{SUFFIX}"
+        own = own_folder()
+        try:
+            path = own / f"{self._part.token}{SUFFIX}"
             try:
                 with self._messages.progress(self._part.token) as shown:
                     session = self._lab.measure_alone(
@@ -197,6 +198,8 @@ class _Measuring:
                 raise
             self._deliver(contents)
             return session
+        finally:
+            shutil.rmtree(own, ignore_errors=True)
 
     def _audit_after(self) -> list[Line]:
         return [Audit(moment="after", disturbances=audit.audit(self._lab.host))]

@@ -312,16 +312,20 @@ _OWNER = "lab"
 
 
 def scratch_folder() -> Path:
-    """A new folder, for nobody else, for the scratch folders of this lab's runs.
-
-    Folders of labs that are dead are removed first, with all else that their runs left. Its name
-    can't be foretold and nothing that lies there already is used: others can write to the folder that it stands in.
-    """
-    root = Path(tempfile.gettempdir())
-    for old in root.glob(f"steelyard-{os.getuid()}-*"):
+    """A new folder for the scratch folders of this lab's runs; what dead labs and their runs left is removed first."""
+    for old in Path(tempfile.gettempdir()).glob(f"steelyard-{os.getuid()}-*"):
         if _is_ours(old) and not _lives(old):
             _sweep_folder(old)
-    folder = Path(tempfile.mkdtemp(prefix=f"steelyard-{os.getuid()}-", dir=root))
+    return own_folder()
+
+
+def own_folder() -> Path:
+    """A new folder of this process for nobody else, which the next lab removes if this one is killed.
+
+    Its name can't be foretold and nothing that lies there already is used: others can write to the folder that it
+    stands in.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f"steelyard-{os.getuid()}-"))
     (folder / _OWNER).write_text(f"{os.getpid()} {_started(os.getpid())}")
     return folder
 

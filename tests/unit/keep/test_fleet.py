@@ -127,6 +127,53 @@ def test_what_is_not_the_whole_session_of_the_token_is_not_taken(folder, given, 
     assert folder.delivered() == {}
 
 
+def a_fifo(path):
+    os.mkfifo(path)
+
+
+def a_link_to_nothing(path):
+    path.symlink_to(path.parent / "nowhere")
+
+
+HURT = {
+    "garbage": lambda path: path.write_bytes(b"\x00\xff not a session\n"),
+    "empty": lambda path: path.write_bytes(b""),
+    "half-written": lambda path: path.write_bytes(contents()[:-7]),
+    "without its end": lambda path: path.write_bytes(contents(end=False)),
+    "of another token": lambda path: path.write_bytes(contents(token="n2.1")),
+    "of another plan": lambda path: path.write_bytes(contents(plan="ffffffffffff")),
+    "of another version": lambda path: path.write_bytes(contents().replace(b'"schema":1', b'"schema":99')),
+    "a FIFO": a_fifo,
+    "a folder": lambda path: path.mkdir(),
+    "a link to nothing": a_link_to_nothing,
+}
+
+
+@pytest.mark.parametrize("hurt", HURT.values(), ids=HURT.keys())
+def test_what_a_node_left_in_place_of_a_session_hurts_that_node_only(folder, hurt):
+    folder.deliver("n2.1", contents("n2.1"))
+    path = folder.session("n1.1")
+    hurt(path)
+    assert set(folder.delivered()) == {"n2.1"}, "it does not count as there, so it is measured again"
+    assert folder.deliver("n1.1", contents())
+    assert set(folder.delivered()) == {"n1.1", "n2.1"}
+    assert path.read_bytes() == contents()
+    assert len(list(path.parent.glob("n1.1*.unusable-*"))) == 1, "what lay there is set aside and kept"
+
+
+def test_a_fifo_in_place_of_what_a_fleet_is_read_from_hangs_nobody(folder):
+    os.mkfifo(folder.path / "order.json")
+    with pytest.raises(UsageError, match="no regular file"):
+        folder.order()
+    (folder.path / "words" / "n1.1").mkdir(parents=True)
+    os.mkfifo(folder.path / "words" / "n1.1" / "1.jsonl")
+    assert folder.words() == {}
+    (folder.path / "fleet.json").unlink()
+    os.mkfifo(folder.path / "fleet.json")
+    with pytest.raises(UsageError, match="no regular file"):
+        folder.plan()
+
+
 def test_a_token_that_leads_elsewhere_is_not_taken(folder):
     with pytest.raises(SessionFileError, match="no token"):
         folder.deliver("../plan.1", contents())
