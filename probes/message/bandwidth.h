@@ -24,12 +24,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-/* How many messages have a place of their own in the sender's buffer, and in the receiver's. Ways that still need a
- * message after its send returned have a function for it, and define this before they include the header. */
-#ifndef BANDWIDTH_PLACES
-#define BANDWIDTH_PLACES(run) 1
-#endif
-
 #define PAGE_BYTES UINT64_C(4096) /* distance of the stamps; the machine's own pages may be larger */
 #define WORD_BYTES sizeof(uint64_t)
 #define PROOF_BYTES (UINT64_C(256) * 1024) /* more than a pipe or socket holds by default */
@@ -48,15 +42,43 @@ static inline unsigned char *buffer_place(const struct buffer *buffer, uint64_t 
     return buffer->first + (number & (buffer->places - 1)) * buffer->stride;
 }
 
-/* What each way supplies. Messages are numbered from 0 and never skipped; the buffers are each side's own. */
+/* What the probe made for messages to go through, in shared memory; what is in it is the probe's own matter. Messages
+ * are numbered from 0 and never skipped; the buffers are each side's own. */
 struct channel;
-static struct channel *channel_new(const struct probe_run *run, uint64_t size); /* before the receiver is started */
-static inline void channel_send(struct channel *channel, const struct buffer *out, uint64_t number);
+typedef void send_function(struct channel *channel, const struct buffer *out, uint64_t number);
 /* The sender, after the last message of a batch, `next` - 1: whatever has not gone goes now. */
-static inline void channel_finish(struct channel *channel, const struct buffer *out, uint64_t next);
+typedef void finish_function(struct channel *channel, const struct buffer *out, uint64_t next);
 /* `left` messages are still to come in this batch, this one included. Returns how many bytes came. */
-static inline uint64_t channel_receive(struct channel *channel, const struct buffer *in, uint64_t number,
-                                       uint64_t left);
+typedef uint64_t receive_function(struct channel *channel, const struct buffer *in, uint64_t number, uint64_t left);
+
+/* Defined in the probe by BANDWIDTH_TIMED. */
+struct transfer;
+struct timed {
+    send_function *send;
+    finish_function *finish;
+    receive_function *receive;
+    void (*send_messages)(struct transfer *t, uint64_t messages);
+    void (*receive_messages)(const struct transfer *t, uint64_t first, uint64_t messages);
+};
+
+/* One way to send: what a probe hands to bandwidth_main(). */
+struct way {
+    const char *question, *source, *uses; /* as in struct probe */
+    const char *sizes;                    /* optional: other default sizes than BANDWIDTH_SIZES */
+    int64_t largest;                      /* optional: another limit than MAX_MESSAGE */
+    struct probe_metric metric[2];        /* optional: further ones */
+    struct probe_param param[3];          /* optional: further ones */
+    /* optional: how many messages have a place of their own in the sender's buffer, and in the receiver's, where a
+     * message is still needed after its send returned; else 1 */
+    uint64_t (*places)(const struct probe_run *run);
+    struct channel *(*create)(const struct probe_run *run, uint64_t size); /* before the receiver is started */
+    const struct timed *timed;
+    void (*remove)(struct channel *channel); /* optional: at the end, when the receiver is gone */
+    /* optional: instead of bandwidth_batch() and bandwidth_selftest(), which they call */
+    void (*batch)(struct probe_run *run, uint64_t operations, struct probe_value *value);
+    void (*selftest)(struct probe_run *run);
+};
+static const struct way *way; /* the one of this program; set by bandwidth_main() */
 
 enum order_kind { ORDER_BATCH, ORDER_PROOF, ORDER_STOP };
 
@@ -145,6 +167,41 @@ static struct buffer buffer_new(uint64_t size, uint64_t at_least)
     return buffer;
 }
 
+/* --- what is timed ------------------------------------------------------------------------------------------- */
+
+/* For ways whose send leaves nothing to do. */
+static inline void nothing_to_finish(struct channel *channel, const struct buffer *out, uint64_t next)
+{
+    (void)channel, (void)out, (void)next;
+}
+
+/* Defines the timed part in the probe, so that SEND, FINISH and RECEIVE are inlined in it: of the receiver
+ * receive_messages(), of the sender send_messages(). */
+#define BANDWIDTH_TIMED(SEND, FINISH, RECEIVE) \
+    static __attribute__((noinline)) void receive_messages(const struct transfer *t, uint64_t first, \
+                                                           uint64_t messages) \
+    { \
+        uint64_t right = 0, bytes = 0; \
+        for (uint64_t i = 0; i < messages; i++) { \
+            const unsigned char *message = buffer_place(&t->in, first + i); \
+            bytes += RECEIVE(t->channel, &t->in, first + i, messages - i); \
+            right += t->touch_all ? all_is_right(t, message, first + i) \
+                                  : stamps_are_right(message, t->in.size, first + i); \
+        } \
+        t->talk->right = right; \
+        t->talk->bytes = bytes; \
+    } \
+    static __attribute__((noinline)) void send_messages(struct transfer *t, uint64_t messages) \
+    { \
+        uint64_t end = t->next + messages; \
+        for (; t->next < end; t->next++) { \
+            stamp(buffer_place(&t->out, t->next), t->out.size, t->next); \
+            SEND(t->channel, &t->out, t->next); \
+        } \
+        FINISH(t->channel, &t->out, t->next); \
+    } \
+    static const struct timed timed = {SEND, FINISH, RECEIVE, send_messages, receive_messages};
+
 /* --- orders and reports -------------------------------------------------------------------------------------- */
 
 static void announce(uint32_t *word, uint32_t number, int scope)
@@ -160,26 +217,12 @@ static void await(const uint32_t *word, uint32_t number, int scope)
         futex_wait(word, seen, scope);
 }
 
-/* The timed part of the receiver. */
-static __attribute__((noinline)) void receive_messages(const struct transfer *t, uint64_t first, uint64_t messages)
-{
-    uint64_t right = 0, bytes = 0;
-    for (uint64_t i = 0; i < messages; i++) {
-        const unsigned char *message = buffer_place(&t->in, first + i);
-        bytes += channel_receive(t->channel, &t->in, first + i, messages - i);
-        right += t->touch_all ? all_is_right(t, message, first + i)
-                              : stamps_are_right(message, t->in.size, first + i);
-    }
-    t->talk->right = right;
-    t->talk->bytes = bytes;
-}
-
 /* Byte by byte; the expectation is made anew for each message. */
 static void prove_messages(const struct transfer *t, uint64_t first, uint64_t messages)
 {
     uint64_t right = 0, bytes = 0;
     for (uint64_t number = first; number < first + messages; number++) {
-        bytes += channel_receive(t->channel, &t->in, number, first + messages - number);
+        bytes += way->timed->receive(t->channel, &t->in, number, first + messages - number);
         fill(t->expected.first, t->in.size, number);
         right += memcmp(buffer_place(&t->in, number), t->expected.first, t->in.size) == 0;
     }
@@ -202,23 +245,12 @@ static void receiver(struct probe_run *run, int index, void *shared)
         if (talk->kind == ORDER_PROOF)
             prove_messages(t, next, talk->messages);
         else
-            receive_messages(t, next, talk->messages);
+            way->timed->receive_messages(t, next, talk->messages);
         talk->end_ns = probe_now_ns();
         talk->after = thread_switches();
         next += talk->messages;
         announce(&talk->done, order, t->scope);
     }
-}
-
-/* The timed part of the sender. */
-static __attribute__((noinline)) void send_messages(struct transfer *t, uint64_t messages)
-{
-    uint64_t end = t->next + messages;
-    for (; t->next < end; t->next++) {
-        stamp(buffer_place(&t->out, t->next), t->out.size, t->next);
-        channel_send(t->channel, &t->out, t->next);
-    }
-    channel_finish(t->channel, &t->out, t->next);
 }
 
 static void order(struct transfer *t, enum order_kind kind, uint64_t messages)
@@ -239,9 +271,9 @@ static void prove_contents(struct transfer *t)
     order(t, ORDER_PROOF, messages);
     for (uint64_t end = t->next + messages; t->next < end; t->next++) {
         fill(buffer_place(&t->out, t->next), t->out.size, t->next);
-        channel_send(t->channel, &t->out, t->next);
+        way->timed->send(t->channel, &t->out, t->next);
     }
-    channel_finish(t->channel, &t->out, t->next);
+    way->timed->finish(t->channel, &t->out, t->next);
     await(&t->talk->done, t->orders, t->scope);
     if (t->talk->right != messages || t->talk->bytes != messages * t->out.size)
         probe_fail("%llu of %llu messages of the proof were received as they were sent",
@@ -267,11 +299,12 @@ static void bandwidth_setup(struct probe_run *run)
 {
     bool processes = probe_is(run, "kind", "process");
     uint64_t size = (uint64_t)probe_integer(run, "size");
+    uint64_t places = way->places ? way->places(run) : 1;
     struct transfer *t = run->state = probe_share(sizeof *t);
-    t->channel = channel_new(run, size);
+    t->channel = way->create(run, size);
     t->talk = probe_share(sizeof *t->talk);
-    t->out = buffer_new(size, BANDWIDTH_PLACES(run));
-    t->in = buffer_new(size, BANDWIDTH_PLACES(run));
+    t->out = buffer_new(size, places);
+    t->in = buffer_new(size, places);
     t->expected = buffer_new(size, 1);
     t->touch_all = probe_is(run, "touch", "all");
     t->scope = futex_scope(processes);
@@ -293,7 +326,7 @@ static void bandwidth_batch(struct probe_run *run, uint64_t operations, struct p
     struct switches before = thread_switches();
     probe_start(value);
     uint64_t begin_ns = probe_now_ns();
-    send_messages(t, operations);
+    way->timed->send_messages(t, operations);
     struct switches after = thread_switches();
     await(&talk->done, t->orders, t->scope);
     probe_stop(value);
@@ -311,6 +344,8 @@ static void bandwidth_teardown(struct probe_run *run)
     signal(SIGCHLD, SIG_DFL);
     order(t, ORDER_STOP, 0);
     contexts_join(run, t->receiver);
+    if (way->remove)
+        way->remove(t->channel);
 }
 
 /* That both ways of looking at a message accept a right one and see what is wrong with others. */
@@ -332,36 +367,41 @@ static void bandwidth_selftest(struct probe_run *run)
         probe_fail("a wrong byte is not seen");
 }
 
-/* For ways whose send leaves nothing to do. */
-#define BANDWIDTH_NOTHING_TO_FINISH \
-    static inline void channel_finish(struct channel *channel, const struct buffer *out, uint64_t next) \
-    { \
-        (void)channel, (void)out, (void)next; \
-    }
-
-/* The descriptor, in parts for those that have more metrics or parameters. */
-#define BANDWIDTH_COMMON \
-    .operation = "one message of `size` bytes, one way, from the send until it is received in full", \
-    .statistic = "median", .placements = "same,cross", .family = "bandwidth", .setup = bandwidth_setup
-
-#define BANDWIDTH_METRICS \
-    {"bandwidth", "B/s", "higher", "bytes", "wall", "bytes received in a second"}, \
-    {"message", "s", "lower", "wall", "operations", "time from one message to the next"}, \
-    {"message_cpu", "s", "lower", "cpu", "operations", "CPU time of both contexts for one message"}, \
-    {"switches_per_message", "1", "neither", "switches", "operations", \
-     "how often one of the two was switched away from, divided by the messages"}
-
-#define BANDWIDTH_PARAMS(sizes, largest) \
-    {.name = "size", .doc = "bytes of a message", .unit = "B", .sweep = sizes, .brief = "4096", .min = 8, \
-     .max = largest}, \
-    {.name = "kind", .doc = "what a context is", .choices = "process,thread", .sweep = "process,thread", \
-     .brief = "process"}, \
-    {.name = "touch", .doc = "what the receiver reads of a message: one word of each 4096 bytes, or all of it", \
-     .choices = "stride,all", .sweep = "stride"}
-
-#define BANDWIDTH_DESCRIPTION(sizes, largest) \
-    BANDWIDTH_COMMON, .metrics = (const struct probe_metric[]){BANDWIDTH_METRICS, {0}}, \
-    .params = (const struct probe_param[]){BANDWIDTH_PARAMS(sizes, largest), {0}}, .batch = bandwidth_batch, \
-    .teardown = bandwidth_teardown, .selftest = bandwidth_selftest
+static int bandwidth_main(const struct way *this_way, int argc, char **argv)
+{
+    way = this_way;
+    const struct probe probe = {
+        .question = way->question,
+        .operation = "one message of `size` bytes, one way, from the send until it is received in full",
+        .source = way->source,
+        .statistic = "median",
+        .placements = "same,cross",
+        .uses = way->uses,
+        .family = "bandwidth",
+        .metrics = (const struct probe_metric[]){
+            {"bandwidth", "B/s", "higher", "bytes", "wall", "bytes received in a second"},
+            {"message", "s", "lower", "wall", "operations", "time from one message to the next"},
+            {"message_cpu", "s", "lower", "cpu", "operations", "CPU time of both contexts for one message"},
+            {"switches_per_message", "1", "neither", "switches", "operations",
+             "how often one of the two was switched away from, divided by the messages"},
+            way->metric[0], way->metric[1],
+            {0}},
+        .params = (const struct probe_param[]){
+            {.name = "size", .doc = "bytes of a message", .unit = "B",
+             .sweep = way->sizes ? way->sizes : BANDWIDTH_SIZES, .brief = "4096", .min = 8,
+             .max = way->largest ? way->largest : MAX_MESSAGE},
+            {.name = "kind", .doc = "what a context is", .choices = "process,thread", .sweep = "process,thread",
+             .brief = "process"},
+            {.name = "touch", .doc = "what the receiver reads of a message: one word of each 4096 bytes, or all of it",
+             .choices = "stride,all", .sweep = "stride"},
+            way->param[0], way->param[1], way->param[2],
+            {0}},
+        .setup = bandwidth_setup,
+        .batch = way->batch ? way->batch : bandwidth_batch,
+        .teardown = bandwidth_teardown,
+        .selftest = way->selftest ? way->selftest : bandwidth_selftest,
+    };
+    return probe_main(&probe, argc, argv);
+}
 
 #endif

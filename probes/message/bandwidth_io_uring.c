@@ -11,16 +11,22 @@
  * short (MSG_WAITALL).
  * Assembly: uring_submit contains (call|bl).*<syscall
  * Source: Axboe, Efficient IO with io_uring (2019). */
-#define CHAIN 8
-#define BANDWIDTH_PLACES(run) CHAIN
 #include "bandwidth.h"
 #include "uring.h"
+
+#define CHAIN 8
 
 struct channel {
     int receiving, sending;
     struct uring *sender, *receiver;  /* each used by its own context alone */
     uint64_t ready;                   /* messages received and not yet handed on */
 };
+
+static uint64_t places(const struct probe_run *run)
+{
+    (void)run;
+    return CHAIN;
+}
 
 static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 {
@@ -68,14 +74,14 @@ static inline uint64_t channel_receive(struct channel *channel, const struct buf
     return in->size; /* each completion said so */
 }
 
-static const struct probe bandwidth_io_uring = {
-    .question = "How many bytes a second go through a pair of UNIX stream sockets by io_uring?",
-    .source = "Axboe, Efficient IO with io_uring (2019)",
-    .uses = "cpu,sched,ipc",
-    BANDWIDTH_DESCRIPTION(BANDWIDTH_SIZES, MAX_MESSAGE),
-};
+BANDWIDTH_TIMED(channel_send, channel_finish, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_io_uring, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second go through a pair of UNIX stream sockets by io_uring?",
+        .source = "Axboe, Efficient IO with io_uring (2019)",
+        .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed, .places = places,
+    }, argc, argv);
 }

@@ -42,8 +42,6 @@ static inline void channel_send(struct channel *channel, const struct buffer *ou
         probe_fail("cannot send: %s", strerror(errno));
 }
 
-BANDWIDTH_NOTHING_TO_FINISH
-
 static inline uint64_t channel_receive(struct channel *channel, const struct buffer *in, uint64_t number, uint64_t left)
 {
     ssize_t bytes = recv(channel->receiving, buffer_place(in, number), in->size, 0);
@@ -52,5 +50,7 @@ static inline uint64_t channel_receive(struct channel *channel, const struct buf
         probe_fail("cannot receive: %s", strerror(errno));
     return (uint64_t)bytes;
 }
+
+BANDWIDTH_TIMED(channel_send, nothing_to_finish, channel_receive)
 
 #endif

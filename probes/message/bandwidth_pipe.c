@@ -18,14 +18,14 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return stream_of_pipe();
 }
 
-static const struct probe bandwidth_pipe = {
-    .question = "How many bytes a second go through a pipe?",
-    .source = "Stevens, UNIX Network Programming vol. 2 (1999), bw_pipe; lmbench bw_pipe (McVoy & Staelin 1996)",
-    .uses = "cpu,sched,ipc",
-    BANDWIDTH_DESCRIPTION(BANDWIDTH_SIZES, MAX_MESSAGE),
-};
+BANDWIDTH_TIMED(stream_send, nothing_to_finish, stream_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_pipe, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second go through a pipe?",
+        .source = "Stevens, UNIX Network Programming vol. 2 (1999), bw_pipe; lmbench bw_pipe (McVoy & Staelin 1996)",
+        .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -55,8 +55,6 @@ static inline void channel_send(struct channel *channel, const struct buffer *ou
         probe_fail("cannot send to the queue: %s", strerror(errno));
 }
 
-BANDWIDTH_NOTHING_TO_FINISH
-
 static inline uint64_t channel_receive(struct channel *channel, const struct buffer *in, uint64_t number, uint64_t left)
 {
     ssize_t bytes = mq_receive(channel->queue, (char *)buffer_place(in, number), in->size, NULL);
@@ -66,14 +64,14 @@ static inline uint64_t channel_receive(struct channel *channel, const struct buf
     return (uint64_t)bytes;
 }
 
-static const struct probe bandwidth_posix_mq = {
-    .question = "How many bytes a second go through a POSIX message queue?",
-    .source = "Stevens, UNIX Network Programming vol. 2 (1999), bw_pxmsg",
-    .uses = "cpu,sched,ipc",
-    BANDWIDTH_DESCRIPTION(BANDWIDTH_SIZES, MAX_MESSAGE),
-};
+BANDWIDTH_TIMED(channel_send, nothing_to_finish, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_posix_mq, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second go through a POSIX message queue?",
+        .source = "Stevens, UNIX Network Programming vol. 2 (1999), bw_pxmsg",
+        .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -11,9 +11,6 @@
  * Assembly: receive_messages contains (call|bl).*<process_vm_readv
  * Source: process_vm_readv(2) of Linux 3.2 (Christopher Yeoh, 2012), made for MPI between processes of one machine. */
 #define _GNU_SOURCE
-#define BANDWIDTH_PLACES(run) places_for((uint64_t)probe_integer(run, "size"))
-#include <stdint.h>
-static uint64_t places_for(uint64_t size);
 #include "bandwidth.h"
 #include "bandwidth_turns.h"
 
@@ -32,12 +29,13 @@ struct channel {
     unsigned char *message[MOST_PLACES];
 };
 
-static uint64_t places_for(uint64_t size)
+static uint64_t places(const struct probe_run *run)
 {
-    uint64_t places = LEAST_PLACES;
-    while (places < MOST_PLACES && 2 * places * size <= PLACES_BYTES)
-        places *= 2;
-    return places;
+    uint64_t size = (uint64_t)probe_integer(run, "size");
+    uint64_t number = LEAST_PLACES;
+    while (number < MOST_PLACES && 2 * number * size <= PLACES_BYTES)
+        number *= 2;
+    return number;
 }
 
 static bool may_read_own_memory(void)
@@ -51,6 +49,7 @@ static bool may_read_own_memory(void)
 static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 {
     struct channel *channel = probe_share(sizeof *channel);
+    (void)size;
     if (!may_read_own_memory())
         probe_skip("no process_vm_readv: %s", strerror(errno));
 #ifdef PR_SET_PTRACER
@@ -59,7 +58,7 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 #endif
     channel->rule = turns_rule_of(run);
-    channel->waiting = places_for(size) / 2;
+    channel->waiting = places(run) / 2;
     channel->pid = getpid();
     return channel;
 }
@@ -73,8 +72,6 @@ static inline void channel_send(struct channel *channel, const struct buffer *ou
     turns_pass(&channel->sender, &channel->receiver, &channel->rule);
 }
 
-BANDWIDTH_NOTHING_TO_FINISH
-
 static _Noreturn void refused(void)
 {
     if (errno == EPERM)
@@ -82,7 +79,8 @@ static _Noreturn void refused(void)
     probe_fail("cannot read the sender's memory: %s", strerror(errno));
 }
 
-static inline uint64_t channel_receive(struct channel *channel, const struct buffer *in, uint64_t number, uint64_t left)
+static inline __attribute__((always_inline)) uint64_t channel_receive(struct channel *channel, const struct buffer *in,
+                                                                      uint64_t number, uint64_t left)
 {
     turns_await(&channel->receiver, &channel->sender, number + 1, number + 1, &channel->rule);
     struct iovec remote = {channel->message[number % MOST_PLACES], in->size};
@@ -95,14 +93,14 @@ static inline uint64_t channel_receive(struct channel *channel, const struct buf
     return (uint64_t)bytes;
 }
 
-static const struct probe bandwidth_process_vm_readv = {
-    .question = "How many bytes a second does one context copy from another's memory by process_vm_readv?",
-    .source = "process_vm_readv(2), Linux 3.2 (2012)",
-    .uses = "cpu,sched,ipc",
-    BANDWIDTH_DESCRIPTION(BANDWIDTH_SIZES, MAX_MESSAGE),
-};
+BANDWIDTH_TIMED(channel_send, nothing_to_finish, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_process_vm_readv, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second does one context copy from another's memory by process_vm_readv?",
+        .source = "process_vm_readv(2), Linux 3.2 (2012)",
+        .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed, .places = places,
+    }, argc, argv);
 }

@@ -181,28 +181,23 @@ static inline __attribute__((always_inline)) uint64_t channel_receive(struct cha
     return bytes;
 }
 
-static const struct probe bandwidth_shm_ring = {
-    .question = "How many bytes a second go through a ring in shared memory?",
-    .source = "Lamport, Specifying Concurrent Program Modules (TOPLAS 1983); Franke, Russell & Kirkwood (OLS 2002)",
-    .uses = "cpu,sched,ipc",
-    BANDWIDTH_COMMON,
-    .metrics = (const struct probe_metric[]){BANDWIDTH_METRICS, {0}},
-    .params = (const struct probe_param[]){
-        BANDWIDTH_PARAMS(BANDWIDTH_SIZES, MAX_MESSAGE),
-        {.name = "capacity", .doc = "bytes of messages that the ring holds, at least two messages", .unit = "B",
-         .sweep = "262144", .min = 4096, .max = 67108864},
-        {.name = "tell", .doc = "bytes of messages that are told of together, at most a quarter of the ring",
-         .unit = "B", .sweep = "32768", .min = 1, .max = 67108864},
-        {.name = "stores", .doc = "how the message is copied in: by stores to the cache or past it; automatic is past "
-                                  "it between two CPUs",
-         .choices = "automatic,ordinary,streaming", .sweep = "automatic"},
-        {0}},
-    .batch = bandwidth_batch,
-    .teardown = bandwidth_teardown,
-    .selftest = bandwidth_selftest,
-};
+BANDWIDTH_TIMED(channel_send, channel_finish, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_shm_ring, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second go through a ring in shared memory?",
+        .source = "Lamport, Specifying Concurrent Program Modules (TOPLAS 1983); Franke, Russell & Kirkwood (OLS 2002)",
+        .uses = "cpu,sched,ipc",
+        .param = {
+            {.name = "capacity", .doc = "bytes of messages that the ring holds, at least two messages", .unit = "B",
+             .sweep = "262144", .min = 4096, .max = 67108864},
+            {.name = "tell", .doc = "bytes of messages that are told of together, at most a quarter of the ring",
+             .unit = "B", .sweep = "32768", .min = 1, .max = 67108864},
+            {.name = "stores",
+             .doc = "how the message is copied in: by stores to the cache or past it; automatic is past it between two "
+                    "CPUs",
+             .choices = "automatic,ordinary,streaming", .sweep = "automatic"}},
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -21,14 +21,14 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return stream_new(ends[0], ends[1]);
 }
 
-static const struct probe bandwidth_socketpair = {
-    .question = "How many bytes a second go through a pair of UNIX stream sockets?",
-    .source = "lmbench bw_unix (McVoy & Staelin 1996)",
-    .uses = "cpu,sched,ipc",
-    BANDWIDTH_DESCRIPTION(BANDWIDTH_SIZES, MAX_MESSAGE),
-};
+BANDWIDTH_TIMED(stream_send, nothing_to_finish, stream_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_socketpair, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second go through a pair of UNIX stream sockets?",
+        .source = "lmbench bw_unix (McVoy & Staelin 1996)",
+        .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

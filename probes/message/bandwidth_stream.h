@@ -24,7 +24,7 @@ static inline struct channel *stream_of_pipe(void)
     return stream_new(ends[0], ends[1]);
 }
 
-static inline uint64_t channel_receive(struct channel *channel, const struct buffer *in, uint64_t number, uint64_t left)
+static inline uint64_t stream_receive(struct channel *channel, const struct buffer *in, uint64_t number, uint64_t left)
 {
     unsigned char *message = buffer_place(in, number);
     uint64_t got = 0;
@@ -38,15 +38,10 @@ static inline uint64_t channel_receive(struct channel *channel, const struct buf
     return got;
 }
 
-/* vmsplice sends in its own way. */
-#ifndef BANDWIDTH_SENDS_OTHERWISE
-static inline void channel_send(struct channel *channel, const struct buffer *out, uint64_t number)
+static inline void stream_send(struct channel *channel, const struct buffer *out, uint64_t number)
 {
     if (write(channel->sending, buffer_place(out, number), out->size) != (ssize_t)out->size)
         probe_fail("cannot send: %s", strerror(errno));
 }
-
-BANDWIDTH_NOTHING_TO_FINISH
-#endif
 
 #endif

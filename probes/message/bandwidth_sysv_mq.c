@@ -73,8 +73,6 @@ static inline void channel_send(struct channel *channel, const struct buffer *ou
         probe_fail("cannot send to the queue: %s", strerror(errno));
 }
 
-BANDWIDTH_NOTHING_TO_FINISH
-
 static inline uint64_t channel_receive(struct channel *channel, const struct buffer *in, uint64_t number, uint64_t left)
 {
     ssize_t bytes = msgrcv(channel->queue, envelope(in, number), in->size, KIND, 0);
@@ -84,26 +82,19 @@ static inline uint64_t channel_receive(struct channel *channel, const struct buf
     return (uint64_t)bytes;
 }
 
-static void teardown(struct probe_run *run)
+static void remove_queue(struct channel *channel)
 {
-    const struct transfer *t = run->state;
-    bandwidth_teardown(run);
-    msgctl(t->channel->queue, IPC_RMID, NULL);
+    msgctl(channel->queue, IPC_RMID, NULL);
 }
 
-static const struct probe bandwidth_sysv_mq = {
-    .question = "How many bytes a second go through a System V message queue?",
-    .source = "Stevens, UNIX Network Programming vol. 2 (1999), bw_svmsg",
-    .uses = "cpu,sched,ipc",
-    BANDWIDTH_COMMON,
-    .metrics = (const struct probe_metric[]){BANDWIDTH_METRICS, {0}},
-    .params = (const struct probe_param[]){BANDWIDTH_PARAMS(BANDWIDTH_SIZES, MAX_MESSAGE), {0}},
-    .batch = bandwidth_batch,
-    .teardown = teardown,
-    .selftest = bandwidth_selftest,
-};
+BANDWIDTH_TIMED(channel_send, nothing_to_finish, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_sysv_mq, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second go through a System V message queue?",
+        .source = "Stevens, UNIX Network Programming vol. 2 (1999), bw_svmsg",
+        .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed, .remove = remove_queue,
+    }, argc, argv);
 }

@@ -40,8 +40,6 @@ static inline void channel_send(struct channel *channel, const struct buffer *ou
         probe_fail("the wrong message was acknowledged");
 }
 
-BANDWIDTH_NOTHING_TO_FINISH
-
 static inline uint64_t channel_receive(struct channel *channel, const struct buffer *in, uint64_t number, uint64_t left)
 {
     ssize_t bytes = recv(channel->receiving, buffer_place(in, number), in->size, 0);
@@ -52,14 +50,16 @@ static inline uint64_t channel_receive(struct channel *channel, const struct buf
     return (uint64_t)bytes;
 }
 
-static const struct probe bandwidth_udp_stop_wait = {
-    .question = "How many bytes a second does UDP carry when each datagram waits for the last one's acknowledgement?",
-    .source = "Steelyard's first seed 001 (UDP PUSH-ACK, Linux 3.12)",
-    .uses = "cpu,sched,ipc,net",
-    BANDWIDTH_DESCRIPTION(UDP_SIZES, UDP_LARGEST),
-};
+BANDWIDTH_TIMED(channel_send, nothing_to_finish, channel_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_udp_stop_wait, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second does UDP carry when each datagram waits for the last one's "
+                    "acknowledgement?",
+        .source = "Steelyard's first seed 001 (UDP PUSH-ACK, Linux 3.12)",
+        .uses = "cpu,sched,ipc,net",
+        .sizes = UDP_SIZES, .largest = UDP_LARGEST,
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -15,9 +15,6 @@
  * Assembly: receive_messages contains (call|bl).*<recv
  * Source: go-back-N as in Tanenbaum & Wetherall, Computer Networks (5th ed., 2011), 3.4.2; Steelyard's first seed 001,
  * whose UDP was stop and wait. */
-#define BANDWIDTH_PLACES(run) (window_of(run) + 1) /* what is not acknowledged may have to be sent again */
-#include "probe.h"
-static uint64_t window_of(const struct probe_run *run);
 #include "bandwidth_udp.h"
 
 #include <linux/sock_diag.h>
@@ -44,6 +41,12 @@ static uint64_t window_of(const struct probe_run *run)
 {
     uint64_t datagrams = (uint64_t)probe_integer(run, "window") / (uint64_t)probe_integer(run, "size");
     return datagrams < LEAST_WINDOW ? LEAST_WINDOW : datagrams > LARGEST_WINDOW ? LARGEST_WINDOW : datagrams;
+}
+
+/* What is not acknowledged may have to be sent again. */
+static uint64_t places(const struct probe_run *run)
+{
+    return window_of(run) + 1;
 }
 
 static struct channel *channel_new(const struct probe_run *run, uint64_t size)
@@ -132,6 +135,8 @@ static inline uint64_t channel_receive(struct channel *channel, const struct buf
     return (uint64_t)bytes;
 }
 
+BANDWIDTH_TIMED(channel_send, channel_finish, channel_receive)
+
 static uint64_t dropped(const struct channel *channel)
 {
     uint32_t memory[SK_MEMINFO_VARS] = {0};
@@ -162,28 +167,21 @@ static void selftest(struct probe_run *run)
     bandwidth_teardown(run);
 }
 
-static const struct probe bandwidth_udp_window = {
-    .question = "How many bytes a second does UDP carry when several datagrams are on their way?",
-    .source = "go-back-N (Tanenbaum & Wetherall, Computer Networks, 2011); Steelyard's first seed 001",
-    .uses = "cpu,sched,ipc,net",
-    BANDWIDTH_COMMON,
-    .metrics = (const struct probe_metric[]){
-        BANDWIDTH_METRICS,
-        {"lost_per_message", "1", "lower", "lost", "operations",
-         "datagrams that the kernel dropped for want of room, divided by the messages"},
-        {"resent_per_message", "1", "lower", "resent", "operations", "datagrams sent again, divided by the messages"},
-        {0}},
-    .params = (const struct probe_param[]){
-        BANDWIDTH_PARAMS(UDP_SIZES, UDP_LARGEST),
-        {.name = "window", .doc = "bytes on their way at once; 2 to 64 datagrams", .unit = "B", .sweep = "65536",
-         .min = 1, .max = 4194304},
-        {0}},
-    .batch = batch,
-    .teardown = bandwidth_teardown,
-    .selftest = selftest,
-};
-
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_udp_window, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second does UDP carry when several datagrams are on their way?",
+        .source = "go-back-N (Tanenbaum & Wetherall, Computer Networks, 2011); Steelyard's first seed 001",
+        .uses = "cpu,sched,ipc,net",
+        .sizes = UDP_SIZES, .largest = UDP_LARGEST,
+        .metric = {
+            {"lost_per_message", "1", "lower", "lost", "operations",
+             "datagrams that the kernel dropped for want of room, divided by the messages"},
+            {"resent_per_message", "1", "lower", "resent", "operations",
+             "datagrams sent again, divided by the messages"}},
+        .param = {
+            {.name = "window", .doc = "bytes on their way at once; 2 to 64 datagrams", .unit = "B", .sweep = "65536",
+             .min = 1, .max = 4194304}},
+        .create = channel_new, .timed = &timed, .places = places, .batch = batch, .selftest = selftest,
+    }, argc, argv);
 }

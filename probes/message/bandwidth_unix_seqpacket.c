@@ -16,14 +16,12 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
     return packet_pair(SOCK_SEQPACKET, size);
 }
 
-static const struct probe bandwidth_unix_seqpacket = {
-    .question = "How many bytes a second go through a UNIX sequenced-packet socket?",
-    .source = "after lmbench bw_unix (McVoy & Staelin 1996)",
-    .uses = "cpu,sched,ipc",
-    BANDWIDTH_DESCRIPTION(BANDWIDTH_SIZES, MAX_MESSAGE),
-};
-
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_unix_seqpacket, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second go through a UNIX sequenced-packet socket?",
+        .source = "after lmbench bw_unix (McVoy & Staelin 1996)",
+        .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed,
+    }, argc, argv);
 }

@@ -11,10 +11,6 @@
  * Assembly: receive_messages contains (call|bl).*<read
  * Source: vmsplice(2) of Linux 2.6.17 (Jens Axboe, 2006); after lmbench bw_pipe (McVoy & Staelin, USENIX 1996). */
 #define _GNU_SOURCE
-#define BANDWIDTH_PLACES(run) places_for((uint64_t)probe_integer(run, "size"))
-#define BANDWIDTH_SENDS_OTHERWISE
-#include <stdint.h>
-static uint64_t places_for(uint64_t size);
 #include "bandwidth_stream.h"
 
 #include <fcntl.h>
@@ -23,8 +19,9 @@ static uint64_t places_for(uint64_t size);
 #define PIPE_PIECES 16 /* the kernel's default */
 
 /* All that the pipe holds, the message that is read, and the one that is written next. */
-static uint64_t places_for(uint64_t size)
+static uint64_t places(const struct probe_run *run)
 {
+    uint64_t size = (uint64_t)probe_integer(run, "size");
     uint64_t pages = (size + PAGE_BYTES - 1) / PAGE_BYTES;
     return PIPE_PIECES / pages + 2;
 }
@@ -47,16 +44,14 @@ static inline void channel_send(struct channel *channel, const struct buffer *ou
     }
 }
 
-BANDWIDTH_NOTHING_TO_FINISH
-
-static const struct probe bandwidth_vmsplice = {
-    .question = "How many bytes a second go through a pipe that is lent the sender's pages?",
-    .source = "vmsplice(2), Linux 2.6.17 (2006); after lmbench bw_pipe (McVoy & Staelin 1996)",
-    .uses = "cpu,sched,ipc",
-    BANDWIDTH_DESCRIPTION(BANDWIDTH_SIZES, MAX_MESSAGE),
-};
+BANDWIDTH_TIMED(channel_send, nothing_to_finish, stream_receive)
 
 int main(int argc, char **argv)
 {
-    return probe_main(&bandwidth_vmsplice, argc, argv);
+    return bandwidth_main(&(const struct way){
+        .question = "How many bytes a second go through a pipe that is lent the sender's pages?",
+        .source = "vmsplice(2), Linux 2.6.17 (2006); after lmbench bw_pipe (McVoy & Staelin 1996)",
+        .uses = "cpu,sched,ipc",
+        .create = channel_new, .timed = &timed, .places = places,
+    }, argc, argv);
 }
