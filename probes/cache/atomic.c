@@ -156,7 +156,7 @@ static void setup(struct probe_run *run)
     contest.wanted->step = word_number(run, "step", WORDS(STEPS));
     if (contest.wanted->step == STEP_plain && threads > 1)
         probe_skip("plain additions of several threads lose counts");
-    contest.together = together_new(run, threads, contest.wanted);
+    contest.together = together_new(run, threads, do_part, contest.wanted);
     run->state = &contest;
 }
 

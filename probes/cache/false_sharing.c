@@ -71,7 +71,7 @@ static void setup(struct probe_run *run)
     sharing.numbers->layout = word_number(run, "layout", WORDS(LAYOUTS));
     if (sharing.numbers->layout == LAYOUT_section && threads > 2)
         probe_skip("layout=section has sections for two threads");
-    sharing.together = together_new(run, threads, sharing.numbers);
+    sharing.together = together_new(run, threads, do_part, sharing.numbers);
     run->state = &sharing;
 }
 

@@ -12,11 +12,12 @@
 
 #define MOST_THREADS 64
 
-/* What the probe supplies: `operations` of thread number `index`. Returns how many are proven. */
-static uint64_t do_part(void *shared, int index, uint64_t operations);
+/* Of the probe: `operations` of thread number `index`, in a loop of its own. Returns how many are proven. */
+typedef uint64_t part_function(void *shared, int index, uint64_t operations);
 
 struct together {
     int threads;
+    part_function *do_part;
     void *shared;
     struct contexts *others;
     uint64_t operations; /* of the batch, of all threads */
@@ -58,16 +59,17 @@ static void together_body(struct probe_run *run, int index, void *argument)
         wait_until(&together->begun, batch);
         if (together->over)
             return;
-        uint64_t proven = do_part(together->shared, index, part_of(together, index));
+        uint64_t proven = together->do_part(together->shared, index, part_of(together, index));
         __atomic_add_fetch(&together->proven, proven, __ATOMIC_RELAXED);
         __atomic_add_fetch(&together->finished, 1, __ATOMIC_RELEASE);
     }
 }
 
-static struct together *together_new(struct probe_run *run, int threads, void *shared)
+static struct together *together_new(struct probe_run *run, int threads, part_function *do_part, void *shared)
 {
     struct together *together = probe_share(sizeof *together);
     together->threads = threads;
+    together->do_part = do_part;
     together->shared = shared;
     together->others = contexts_start(run, false, 1, threads - 1, together_body, together);
     return together;
@@ -85,7 +87,7 @@ static uint64_t together_run(const struct probe_run *run, struct together *toget
     value->lanes = (uint32_t)(together->threads < run->cpus ? together->threads : run->cpus);
     probe_start(value);
     __atomic_add_fetch(&together->begun, 1, __ATOMIC_RELEASE); /* pairs with the load in wait_until */
-    uint64_t proven = do_part(together->shared, 0, part_of(together, 0));
+    uint64_t proven = together->do_part(together->shared, 0, part_of(together, 0));
     wait_until(&together->finished, (uint32_t)together->threads - 1);
     probe_stop(value);
     return proven + together->proven;
