@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from steelyard.judge import error_rates, plots, studies
+from steelyard.judge.answers import Answers, answer
 from steelyard.judge.comparisons import Comparisons, compare_sessions
 from steelyard.judge.explain import Explanations, explain
 from steelyard.judge.explain import library as composites
@@ -55,6 +56,7 @@ class Judged(Record, frozen=True, kw_only=True):
     findings: Findings
     planned: tuple[str, ...]
     claims: ClaimFindings
+    answers: Answers
     explanations: Explanations
     setup: Setup
     prices: tuple[Plot, ...]
@@ -99,14 +101,15 @@ def report(sessions: Sequence[Session], *, margin: float = 0.02, library: Librar
 
 
 def _judged(session: Session, letter: str, others: Library) -> Judged:
-    findings = judge(session, others)
+    findings, claims = judge(session, others), judge_claims(session, others.claims)
     prefix = f"{letter.lower()}-" if letter else ""
     return Judged(
         label=f"session {letter}".strip(),
         prefix=prefix,
         findings=findings,
         planned=tuple(planned.case.name for planned in session.plan.cases) if session.plan else (),
-        claims=judge_claims(session, others.claims),
+        claims=claims,
+        answers=answer(findings, claims),
         explanations=explain(session, composites()),
         setup=setup_of(session, findings),
         prices=plots.of_prices(findings, prefix),

@@ -140,7 +140,12 @@ def _spread(amount: Amount) -> str:
 
 
 def _times(times: float | None) -> str:
-    return f"{'' if times is None else _number(times):>{_TIMES}}"
+    return f"{ratio(times):>{_TIMES}}"
+
+
+def ratio(times: float | None) -> str:
+    """A ratio to the cheapest; nothing where there is none."""
+    return "" if times is None else _number(times)
 
 
 def _number(value: float) -> str:
@@ -158,7 +163,7 @@ def _statements(answers: Answers) -> list[_Line]:
         holds = finding.verdict is ClaimVerdict.HOLDS
         rows.append([("✓ " if holds else "✗ ", "bold green" if holds else "bold red"), (_said(finding), "")])
         rows.append([(f"  {_cut(f'here {claim_words.short(finding)}', WIDTH - 2)}", "dim")])
-    rows.append([(_more(answers), "dim")])
+    rows.append([(f"  {more(answers)}: steelyard claims --short", "dim")])
     return rows
 
 
@@ -171,18 +176,13 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _more(answers: Answers) -> str:
+def more(answers: Answers) -> str:
+    """How many statements hold, fail, are open or were not asked, beside those that are shown."""
     count = answers.verdicts
     holds = count[ClaimVerdict.HOLDS] - len(answers.holding)
     fails = count[ClaimVerdict.FAILS] - len(answers.failing)
-    undecided, rest = (
-        count[ClaimVerdict.UNDECIDED],
-        count[ClaimVerdict.NOT_MEASURED] + count[ClaimVerdict.NOT_COMPARABLE],
-    )
-    return (
-        f"  {holds} more hold, {fails} more fail, {undecided} need longer, {rest} were not asked: "
-        "steelyard claims --short"
-    )
+    rest = count[ClaimVerdict.NOT_MEASURED] + count[ClaimVerdict.NOT_COMPARABLE]
+    return f"{holds} more hold, {fails} more fail, {count[ClaimVerdict.UNDECIDED]} need longer, {rest} were not asked"
 
 
 # --- how sure, what is missing, what next -----------------------------------------------------------------------------

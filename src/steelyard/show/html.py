@@ -12,11 +12,14 @@ from importlib import resources
 import vl_convert
 
 from steelyard.judge import rules
+from steelyard.judge.answers import WORTH_A_SCREEN
 from steelyard.judge.report import Judged, Report
 from steelyard.show import void
-from steelyard.show.page import claims, comparing, doubts, explained, method, results, studies
+from steelyard.show.page import answers, claims, comparing, doubts, explained, method, results, studies
 from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
 
+#: Signs of a command in the head of the page.
+_LONGEST_COMMAND = 160
 _ASSETS = resources.files("steelyard.show.page")
 
 
@@ -107,6 +110,11 @@ def _body(report: Report, outcomes: tuple[rules.Outcome, ...]) -> list[Markup]:
 def _session_parts(judged: Judged) -> list[_Part]:
     prefix = judged.prefix
     return [
+        *(
+            [_Part(f"{prefix}answers", "In short", answers.answers(judged.answers))]
+            if judged.answers.prices >= WORTH_A_SCREEN and not judged.findings.void
+            else []
+        ),
         _Part(f"{prefix}prices", "The price list", results.prices(judged)),
         *(_Part(name, title.capitalize(), contents) for name, title, contents in results.questions(judged)),
         *(
@@ -179,10 +187,15 @@ def _facts(report: Report) -> list[tuple[str, str]]:
             f"{machine.get('logical cpus', '?')} CPUs, {machine.get('memory', '? GiB')}, "
             f"kernel {environment.get('kernel', '?')}{virtual}; machine key {findings.machine_key}",
         ),
-        ("Asked", tag("code", first.setup.command)),
+        ("Asked", tag("code", _cut(first.setup.command))),
         ("How sure", _sure(first)),
         *((_of(judged), tag("code", judged.setup.command)) for judged in report.sessions[1:]),
     ]
+
+
+def _cut(command: str) -> str:
+    """A command that fits into two lines; how to repeat the session says it whole."""
+    return command if len(command) <= _LONGEST_COMMAND else f"{command[:_LONGEST_COMMAND]} …"
 
 
 def _sure(judged: Judged) -> str:
