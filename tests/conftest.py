@@ -17,9 +17,11 @@ settings.register_profile("default", deadline=None)
 settings.register_profile("fuzz", deadline=None, max_examples=4000)
 settings.load_profile("default")
 
-# Who is started in the background of a script ignores Ctrl-C, and so would all programs that tests interrupt.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A program in the background of a script ignores Ctrl-C, one under nohup the end of its terminal, and so would all
+# programs that tests interrupt.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 # `pytest` puts no folder on the path in importlib mode, and `python -m pytest` the working folder only.
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -88,7 +88,7 @@ def test_without_a_session_the_declarations_are_objects(capsys):
         (["switch/pip[kind=thread]@same"], SelectionError, "did you mean switch/pipe"),
         (["2718281828"], SelectionError, "`steelyard explain` lists the composites"),
         (["switch/pipe", "a.jsonl", "--measure"], UsageError, "leave SESSION"),
-        (["switch/pipe", "--blocks", "3"], UsageError, "give --measure"),
+        (["switch/pipe", "--blocks", "3"], UsageError, "go with --measure: give it too"),
         (["switch/pipe", "nowhere.jsonl"], SessionFileError, "cannot be read"),
     ],
 )

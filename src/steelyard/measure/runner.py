@@ -252,6 +252,9 @@ def _listen(process: subprocess.Popen[bytes], report: object, patience_s: float)
                 chunk = os.read(key.fd, 1 << 16)
                 if not chunk:
                     selector.unregister(key.fileobj)
+                    # A launcher that ends without its report was killed: what outlives it may hold the other streams.
+                    if key.data is output.report and not output.report:
+                        return output
                 elif not (key.data is output.stdout and output.flooded):
                     key.data.extend(chunk)
             if len(output.stdout) > OUTPUT_LIMIT and not output.flooded:
