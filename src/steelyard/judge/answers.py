@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -157,11 +158,17 @@ def answer(findings: Findings, claims: ClaimFindings) -> Answers:
         groups=tuple(groups),
         failing=tuple(_varied(sorted(failing, key=_missed_by, reverse=True), MOST_FAILING)),
         holding=tuple(_varied(holding, MOST_HOLDING)),
-        verdicts={verdict: sum(finding.verdict is verdict for finding in claims.findings) for verdict in ClaimVerdict},
+        verdicts=Counter(_counted(finding) for finding in claims.findings),
         narrow=sum(amount.spread is not None and amount.spread <= NARROW for amount in amounts),
         prices=len(amounts),
         absent=_absent(findings),
     )
+
+
+def _counted(finding: ClaimFinding) -> ClaimVerdict:
+    """The verdict as the screen counts it: of a statement that was not asked, "undecided" says nothing."""
+    asked = finding.claim.id in first_session().claims
+    return ClaimVerdict.NOT_MEASURED if finding.verdict is ClaimVerdict.UNDECIDED and not asked else finding.verdict
 
 
 def _group(entry: GroupEntry, cases: Sequence[CaseFinding]) -> Group | None:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The README shows a real session as the program prints it today: its file lies here, packed."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from steelyard.__main__ import main
+
+HERE = Path(__file__).parent
+README = HERE.parents[1] / "README.md"
+
+
+@pytest.fixture
+def printed(tmp_path, monkeypatch, capsys):
+    """What `steelyard show` prints of the session of the README, 100 columns wide."""
+    session = tmp_path / "first.session.jsonl"
+    session.write_bytes(gzip.decompress((HERE / "first.session.jsonl.gz").read_bytes()))
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(["show", str(session)]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_screen_of_the_readme_is_what_the_program_prints(printed):
+    screen = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    assert f"```\n{screen}\n```" in README.read_text(), f"put this into README.md, if it is right:\n{screen}"
+
+
+def test_the_screen_of_a_whole_first_session_is_one_screen(printed):
+    lines = printed.splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 100
+
+
+def test_nine_in_ten_of_the_statements_that_a_first_session_asks_are_decided(printed):
+    *_, counts = (line for line in printed.splitlines() if "need longer" in line)
+    undecided = int(counts.split(" need longer")[0].split()[-1])
+    shown = printed.count("✗ ") + printed.count("✓ ")
+    decided = shown + sum(int(part.split()[0]) for part in counts.split(", ")[:2])
+    assert undecided <= (decided + undecided) / 10
