@@ -13,7 +13,7 @@ from steelyard.records import Run
 from steelyard.show.console import Console
 from steelyard.units import format_duration
 
-_LOG_EVERY_S = 10.0
+_LOG_EVERY_S = 30.0
 
 
 class _Count:
@@ -52,11 +52,32 @@ class _Count:
         return f"{self._first} of {self.total}{again}"
 
 
+class _Trouble:
+    """Says at once what went wrong with a run, or what it left behind; why runs are skipped, once for each reason."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._reasons: set[str] = set()
+
+    def say(self, run: Run) -> None:
+        probe = run.case.partition("[")[0].partition("@")[0]
+        reason = (run.error or "").removeprefix(f"{probe}: ")
+        known = run.status == "skipped" and reason in self._reasons
+        if run.status != "ok" and not known:
+            style = "yellow" if run.status == "skipped" else "red"
+            self._console.print(f"{run.case} {run.error}", style=style, soft_wrap=True)
+        if run.status == "skipped":
+            self._reasons.add(reason)
+        for leftover in run.leftovers:
+            self._console.print(f"{run.case}: {leftover}", style="yellow", soft_wrap=True)
+
+
 class _Log:
     """A line now and then, and one for every failure and every leftover."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._trouble = _Trouble(console)
         self._stage = ""
         self._last = time.monotonic()
         self._count = _Count()
@@ -68,7 +89,7 @@ class _Log:
 
     def ran(self, run: Run, seconds_left: float) -> None:
         self._count.add(run)
-        report(self._console, run)
+        self._trouble.say(run)
         if time.monotonic() - self._last >= _LOG_EVERY_S:
             self._last = time.monotonic()
             left = format_duration(seconds_left)
@@ -82,7 +103,7 @@ class _Bar:
     """A bar with the case at hand and the time to go."""
 
     def __init__(self, bars: Progress, console: Console) -> None:
-        self._bars, self._console = bars, console
+        self._bars, self._trouble = bars, _Trouble(console)
         self._task: TaskID | None = None
         self._count = _Count()
 
@@ -101,20 +122,12 @@ class _Bar:
     def ran(self, run: Run, seconds_left: float) -> None:
         if self._task is None:
             return
-        report(self._console, run)
+        self._trouble.say(run)
         self._count.add(run)
         count, left = self._count, format_duration(seconds_left)
         self._bars.update(
             self._task, completed=count.done, total=count.total, count=str(count), left=left, case=run.case
         )
-
-
-def report(console: Console, run: Run) -> None:
-    """Say at once what went wrong with a run, or what it left behind."""
-    if run.status != "ok":
-        console.print(f"{run.case} {run.error}", style="yellow" if run.status == "skipped" else "red")
-    for leftover in run.leftovers:
-        console.print(f"{run.case}: {leftover}", style="yellow")
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import io
 
+import msgspec
 import pytest
 
 from steelyard.show.console import Console
@@ -77,3 +78,12 @@ def test_blocks_that_are_added_while_there_is_time_are_added_to_the_total(monkey
     text = told(*(a_run(CASE, block) for block in range(1, 4)), planned=2, terminal=terminal)
     assert "3 of 3" in text
     assert "3 of 2" not in text
+
+
+def test_a_reason_for_which_many_are_skipped_is_said_once_and_each_failure_by_itself():
+    names = ("nginx", "wheat", "bjoern")
+    runs = [a_failed_run(f"request/{name}@cross", 0, f"request/{name}: wrk is not installed") for name in names]
+    said = told(*(msgspec.structs.replace(run, status="skipped") for run in runs))
+    assert said.count("wrk is not installed") == 1
+    assert "request/nginx@cross request/nginx: wrk is not installed" in said
+    assert told(*runs).count("wrk is not installed") == 3
