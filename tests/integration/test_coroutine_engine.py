@@ -18,7 +18,7 @@ PRESETS = [
     for preset in json.loads((ENGINE / "CMakePresets.json").read_text())["configurePresets"]
     if not preset.get("hidden")
 ]
-#: Each is built for a minute or more.
+#: Each is built for a minute or more. The others have found races and undefined behaviour: CI builds all.
 SHORT = ["release", "address"]
 
 
@@ -26,7 +26,7 @@ def test_there_are_presets():
     assert {"release", "clang", "address", "undefined", "thread", "aarch64"} <= set(PRESETS)
 
 
-@pytest.mark.parametrize("preset", PRESETS if LONG else SHORT)
+@pytest.mark.parametrize("preset", PRESETS if LONG or os.environ.get("CI") else SHORT)
 def test_it_passes_its_own_tests(preset):
     tools = [Path(processes.tool(name)).parent for name in ("cmake", "ninja", "c++")]
     if preset == "aarch64" and not (shutil.which("aarch64-linux-gnu-g++") and shutil.which("qemu-aarch64")):
