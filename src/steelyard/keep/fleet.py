@@ -128,9 +128,12 @@ class FleetFolder:
 
     def delivered(self) -> dict[str, Path]:
         """The sessions that are there, by token: complete ones of this plan. What else is there is passed over."""
-        found = {}
+        found: dict[str, Path] = {}
+        paths = sorted((self.path / "sessions").glob(f"*{SUFFIX}"))
+        if not paths:
+            return found  # also of a folder whose plan has not come yet
         plan = self.plan().id
-        for path in sorted((self.path / "sessions").glob(f"*{SUFFIX}")):
+        for path in paths:
             token = path.name.removesuffix(SUFFIX)
             if _TOKEN.fullmatch(token) and self._is_whole(path, token, plan):
                 found[token] = path

@@ -127,6 +127,10 @@ def test_what_is_not_the_whole_session_of_the_token_is_not_taken(folder, given, 
     assert folder.delivered() == {}
 
 
+def test_a_folder_whose_plan_has_not_come_yet_has_no_sessions(tmp_path):
+    assert FleetFolder(tmp_path / "later").delivered() == {}
+
+
 def a_fifo(path):
     os.mkfifo(path)
 
