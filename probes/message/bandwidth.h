@@ -91,6 +91,7 @@ struct conversation {
     _Alignas(PROBE_CACHE_LINE) uint32_t done;
     uint64_t end_ns, right, bytes;
     struct switches before, after;
+    int cpu[2]; /* on which the receiver began and ended */
 };
 
 struct transfer {
@@ -241,6 +242,7 @@ static void receiver(struct probe_run *run, int index, void *shared)
         if (talk->kind == ORDER_STOP)
             return;
         talk->before = thread_switches();
+        talk->cpu[0] = thread_cpu();
         announce(&talk->ready, order, t->scope);
         if (talk->kind == ORDER_PROOF)
             prove_messages(t, next, talk->messages);
@@ -248,6 +250,7 @@ static void receiver(struct probe_run *run, int index, void *shared)
             way->timed->receive_messages(t, next, talk->messages);
         talk->end_ns = probe_now_ns();
         talk->after = thread_switches();
+        talk->cpu[1] = thread_cpu();
         next += talk->messages;
         announce(&talk->done, order, t->scope);
     }
@@ -324,10 +327,12 @@ static void bandwidth_batch(struct probe_run *run, uint64_t operations, struct p
     order(t, ORDER_BATCH, operations);
     await(&talk->ready, t->orders, t->scope);
     struct switches before = thread_switches();
+    int cpu[4] = {thread_cpu()};
     probe_start(value);
     uint64_t begin_ns = probe_now_ns();
     way->timed->send_messages(t, operations);
     struct switches after = thread_switches();
+    cpu[1] = thread_cpu();
     await(&talk->done, t->orders, t->scope);
     probe_stop(value);
     value->wall_ns = talk->end_ns - begin_ns; /* not until the sender has woken up again */
@@ -336,6 +341,10 @@ static void bandwidth_batch(struct probe_run *run, uint64_t operations, struct p
     probe_count(value, "checked", talk->bytes == operations * t->out.size ? talk->right : 0);
     probe_count(value, "bytes", talk->bytes);
     probe_count(value, "switches", value->voluntary + value->involuntary);
+    cpu[2] = talk->cpu[0];
+    cpu[3] = talk->cpu[1];
+    if (run->placement == PROBE_FREE)
+        probe_count(value, "cpus", cpus_among(cpu, 4));
 }
 
 static void bandwidth_teardown(struct probe_run *run)
@@ -375,7 +384,7 @@ static int bandwidth_main(const struct way *this_way, int argc, char **argv)
         .operation = "one message of `size` bytes, one way, from the send until it is received in full",
         .source = way->source,
         .statistic = "median",
-        .placements = "same,cross",
+        .placements = "same,cross,free",
         .uses = way->uses,
         .family = "bandwidth",
         .metrics = (const struct probe_metric[]){

@@ -58,7 +58,7 @@ static bool streams(const struct probe_run *run)
 {
 #if defined(__x86_64__)
     return probe_is(run, "stores", "streaming") ||
-           (probe_is(run, "stores", "automatic") && run->placement == PROBE_CROSS);
+           (probe_is(run, "stores", "automatic") && contexts_may_be_apart(run));
 #else
     if (probe_is(run, "stores", "streaming"))
         probe_skip("stores past the caches are known to this probe for x86-64 alone");

@@ -3,8 +3,9 @@
  * there is nothing to do for them.
  *
  * Each side writes its own counter and reads the other's. Who has to wait says until which count, so that the other one
- * wakes it once and not after each message: the sender of a full ring is woken when half of it is free. On two CPUs a
- * side first looks for about as long as a wake-up takes; on one that would only keep the other from running. */
+ * wakes it once and not after each message: the sender of a full ring is woken when half of it is free. Where they can
+ * be on two CPUs, a side first looks for about as long as a wake-up takes; on one that would only keep the other from
+ * running. */
 #ifndef STEELYARD_MESSAGE_BANDWIDTH_TURNS_H
 #define STEELYARD_MESSAGE_BANDWIDTH_TURNS_H
 
@@ -82,7 +83,7 @@ static inline void turns_pass(struct turns *own, struct turns *other, const stru
 
 static struct turns_rule turns_rule_of(const struct probe_run *run)
 {
-    return (struct turns_rule){run->placement == PROBE_CROSS ? LOOKS_ACROSS_CPUS : 0,
+    return (struct turns_rule){contexts_may_be_apart(run) ? LOOKS_ACROSS_CPUS : 0,
                                futex_scope(probe_is(run, "kind", "process"))};
 }
 

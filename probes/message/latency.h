@@ -94,6 +94,7 @@ struct conversation {
     uint64_t bytes;
     bool intact;
     struct switches switches;
+    int cpu;
 };
 
 struct exchange {
@@ -179,6 +180,7 @@ static bool message_is_filled(const unsigned char *message, uint64_t size, uint6
             if (request == REQUEST_REPORT) { \
                 talk->intact = bytes == size && message_is_filled(message, size, number); \
                 talk->switches = thread_switches(); \
+                talk->cpu = thread_cpu(); \
             } else { \
                 talk->right += message_is(message, size, number); \
                 talk->bytes += bytes; \
@@ -347,6 +349,7 @@ static void latency_batch(struct probe_run *run, uint64_t operations, struct pro
     struct exchange *exchange = run->state;
     const struct conversation *talk = exchange->talk;
     struct switches before = report(exchange);
+    int cpu[4] = {thread_cpu(), talk->cpu};
     uint64_t right = talk->right, bytes = talk->bytes;
     memset(exchange->histogram, 0, sizeof *exchange->histogram);
     probe_start(value);
@@ -355,12 +358,16 @@ static void latency_batch(struct probe_run *run, uint64_t operations, struct pro
     right = least(back.right, talk->right - right);
     bytes = back.bytes + talk->bytes - bytes;
     struct switches after = report(exchange);
+    cpu[2] = thread_cpu();
+    cpu[3] = talk->cpu;
     value->voluntary = after.voluntary - before.voluntary;
     value->involuntary = after.involuntary - before.involuntary;
     probe_count(value, "checked", bytes == 2 * operations * exchange->size ? right : 0);
     probe_count(value, "bytes", bytes);
     probe_count(value, "switches", value->voluntary + value->involuntary);
     probe_count(value, "watched", operations + 1); /* the second report is a round trip too */
+    if (run->placement == PROBE_FREE)
+        probe_count(value, "cpus", cpus_among(cpu, 4));
     note_round_trip(exchange, (double)value->wall_ns * 1e-9 / (double)operations);
     keep_for_tails(exchange, operations);
     read_histograms(exchange, value);

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message in shared memory take with an eventfd for a bell, there and back?",
         .source = "eventfd(2)",
-        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);
 }

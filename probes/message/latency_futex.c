@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message in shared memory take with a futex for a bell, there and back?",
         .source = "Franke, Russell & Kirkwood, Fuss, Futexes and Furwocks (OLS 2002)",
-        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);
 }

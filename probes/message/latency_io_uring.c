@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message take through a pair of UNIX stream sockets by io_uring, there and back?",
         .source = "Axboe, Efficient IO with io_uring (2019)",
-        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed, .join = channel_join, .finish = channel_finish,
     }, argc, argv);
 }

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message take through pipes, there and back?",
         .source = "lmbench lat_pipe (McVoy & Staelin 1996); Stevens, UNIX Network Programming vol. 2 (1999), lat_pipe",
-        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);
 }

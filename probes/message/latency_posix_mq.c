@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message take through POSIX message queues, there and back?",
         .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_pxmsg",
-        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);
 }

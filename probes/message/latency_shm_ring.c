@@ -35,7 +35,7 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 {
     struct channel *channel = probe_share(sizeof *channel);
     (void)size;
-    channel->looks = run->placement == PROBE_CROSS ? LOOKS_ACROSS_CPUS : 0;
+    channel->looks = contexts_may_be_apart(run) ? LOOKS_ACROSS_CPUS : 0;
     channel->scope = futex_scope(probe_is(run, "kind", "process"));
     return channel;
 }
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message take through rings in shared memory, there and back?",
         .source = "Giacomoni, Moseley & Vachharajani, FastForward (PPoPP 2008); Franke, Russell & Kirkwood (OLS 2002)",
-        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);
 }

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message in shared memory take with a queued signal for a bell, there and back?",
         .source = "sigqueue(3), sigwaitinfo(2); POSIX.1-2001 real-time signals",
-        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed, .join = channel_join,
     }, argc, argv);
 }

@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message take through a System V message queue, there and back?",
         .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_svmsg",
-        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed, .remove = channel_remove,
     }, argc, argv);
 }

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message take through a TCP connection over loopback, there and back?",
         .source = "lmbench lat_tcp (McVoy & Staelin 1996)",
-        .placements = "same,cross", .uses = "cpu,sched,net",
+        .placements = "same,cross,free", .uses = "cpu,sched,net",
         .create = channel_new, .timed = &timed,
     }, argc, argv);
 }

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message take as a UDP datagram over loopback, there and back?",
         .source = "lmbench lat_udp (McVoy & Staelin 1996)",
-        .placements = "same,cross", .uses = "cpu,sched,net",
+        .placements = "same,cross,free", .uses = "cpu,sched,net",
         .create = channel_new, .timed = &timed,
     }, argc, argv);
 }

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     return latency_main(&(const struct way){
         .question = "How long does a message take as a UNIX datagram, there and back?",
         .source = "unix(7), SOCK_DGRAM",
-        .placements = "same,cross", .uses = "cpu,sched,ipc",
+        .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);
 }

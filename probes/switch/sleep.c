@@ -9,10 +9,13 @@
  * kernel counts the sleeps that gave the CPU away, as voluntary switches; a timer that fires before the thread is off
  * the CPU, as with a slack of 1 ns it may always do, leaves none.
  * Overhead: counting about 1 ns a sleep; clock_nanosleep has one clock read in it.
+ * Fairness is Jain's index of the sleeps that each thread has had since all began: 1 if all had as many, 1/n if one had
+ * them all; and the fewest of any thread, over the mean.
  * Limits: the latency is that of one context, wall time times contexts over sleeps; with many contexts on one CPU it
  * holds their waiting for each other. Real-time policies have no slack: then a caveat is given.
  * Assembly: keep_sleeping contains (call|bl).*<(usleep|nanosleep|clock_nanosleep)
- * Source: t_sleep.c of shell909090/context (2014), 100 threads and 1; the slack: prctl(2), PR_SET_TIMERSLACK. */
+ * Source: t_sleep.c of shell909090/context (2014), 100 threads and 1; the slack: prctl(2), PR_SET_TIMERSLACK; the index:
+ * R. Jain, D. Chiu, W. Hawe, A Quantitative Measure of Fairness (DEC-TR-301, 1984). */
 #include "contexts.h"
 
 #include <errno.h>
@@ -71,6 +74,21 @@ static uint64_t slept(const void *shared)
     return tally_operations(sleepers->tally, sleepers->count);
 }
 
+/* A run of few sleeps says nothing of fairness: each thread must have had a hundred on average. */
+static void read_fairness(const struct sleepers *sleepers, struct probe_value *value)
+{
+    double sum = 0, squares = 0, fewest = 0, threads = sleepers->count;
+    for (int i = 0; i < sleepers->count; i++) {
+        double own = (double)sleepers->tally[i].operations;
+        sum += own;
+        squares += own * own;
+        fewest = i == 0 || own < fewest ? own : fewest;
+    }
+    probe_reading(value, "fairness", sum * sum / (threads * squares));
+    probe_reading(value, "fewest", fewest * threads / sum);
+    probe_count(value, "enough", sleepers->count > 1 && sum >= 100 * threads);
+}
+
 static uint64_t failed(const struct sleepers *sleepers)
 {
     uint64_t failures = 0;
@@ -109,6 +127,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
     probe_stop(value);
     probe_count(value, "checked", value->operations - (failed(sleepers) - failures));
     probe_count(value, "voluntary_switches", value->voluntary - (thread_switches().voluntary - own_switches));
+    read_fairness(sleepers, value);
 }
 
 static void teardown(struct probe_run *run)
@@ -123,13 +142,16 @@ static const struct probe sleep_probe = {
     .operation = "one call that sleeps for 0 or 1 ns, from its begin to its end in one context",
     .source = "shell909090/context t_sleep.c (2014); prctl(2) PR_SET_TIMERSLACK",
     .statistic = "median",
-    .placements = "same",
+    .placements = "same,free",
     .uses = "cpu,sched",
     .metrics = (const struct probe_metric[]){
         {"sleep", "s", "lower", "wall", "operations", "time that one sleep of one context lasts"},
         {"sleep_cpu", "s", "lower", "cpu", "operations", "CPU time of one sleep"},
         {"voluntary_fraction", "1", "neither", "voluntary_switches", "operations",
          "share of the calls that gave the CPU away"},
+        {"fairness", "1", "higher", "fairness", "enough",
+         "Jain's index of the threads' sleeps: 1 if all had as many; from 100 of each on"},
+        {"fewest", "1", "higher", "fewest", "enough", "sleeps of the thread that had fewest, over the mean"},
         {0}},
     .params = (const struct probe_param[]){
         {.name = "call", .doc = "what sleeps", .choices = "usleep,nanosleep,clock_nanosleep",

@@ -271,6 +271,18 @@ int thread_cpu(void)
     return sched_getcpu();
 }
 
+uint64_t cpus_among(const int *cpu, int count)
+{
+    uint64_t different = 0;
+    for (int i = 0; i < count; i++) {
+        int before = 0;
+        while (before < i && cpu[before] != cpu[i])
+            before++;
+        different += before == i;
+    }
+    return different;
+}
+
 struct last_ran *last_ran_new(void)
 {
     struct last_ran *last = probe_share(PROBE_MAX_CPUS * sizeof *last);

@@ -39,6 +39,13 @@ pid_t contexts_process(const struct contexts *contexts, int index);
 struct switches { uint64_t voluntary, involuntary; };
 struct switches thread_switches(void);
 int thread_cpu(void); /* the number of the CPU that the calling thread is on, which may change at once */
+/* Whether two contexts can be on two CPUs at the same time: with `free` they may be. */
+static inline bool contexts_may_be_apart(const struct probe_run *run)
+{
+    return run->placement != PROBE_SAME && run->cpus > 1;
+}
+/* How many CPUs there are among these, which several contexts have read by thread_cpu(). */
+uint64_t cpus_among(const int *cpu, int count);
 
 /* Declaration of the usual parameter, for the list of a probe. */
 #define CONTEXTS_KIND_PARAM(default_sweep) \
