@@ -42,6 +42,11 @@ struct timing {
 
 static constexpr std::uint64_t depths[] = {shallow, between, deep};
 
+static recursion recursion_by_stack(const probe_run *run)
+{
+    return probe_is(run, "stack", "pooled") ? by_fiber : by_made_fiber<malloc_stack>;
+}
+
 /* Seconds of one recursion. */
 static double seconds(const timing &of, int depth, std::uint64_t times)
 {
@@ -55,7 +60,7 @@ static double misfit(const line &of, const timing &measured, std::uint64_t times
 
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 {
-    timing lazies{recursion_by_lazies(run, throws::maybe), {}, 0}, fibers{by_fiber, {}, 0};
+    timing lazies{recursion_by_lazies(run, throws::maybe), {}, 0}, fibers{recursion_by_stack(run), {}, 0};
     /* In slices, so that whatever disturbs hits all alike; a slice is many times a clock reading. */
     const std::uint64_t slices = operations < 1000 ? 1 : 10, times = (operations + slices - 1) / slices;
     value->operations = slices * times;
@@ -101,7 +106,14 @@ static constexpr probe_metric metrics[] = {
     {"stackless_misfit", "1", "neither", "stackless_misfit", "one", "measured over predicted at 32 levels, stackless"},
     {"stackful_misfit", "1", "neither", "stackful_misfit", "one", "measured over predicted at 32 levels, stackful"},
     {}};
-static constexpr probe_param parameters[] = {recursion_frames, {}};
+static constexpr probe_param parameters[] = {recursion_frames,
+                                             {.name = "stack",
+                                              .doc = "where the fiber's stack of 512 KiB comes from; one that is not "
+                                                     "pooled is entered by the switch of every register",
+                                              .choices = "pooled,malloc",
+                                              .sweep = "pooled,malloc",
+                                              .brief = "pooled"},
+                                             {}};
 
 static constexpr probe crossover_probe = {
     .question = "From which depth on is a recursion cheaper on the stack of a fiber than by stackless coroutines?",

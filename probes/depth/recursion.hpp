@@ -5,12 +5,16 @@
 #ifndef STEELYARD_DEPTH_RECURSION_HPP
 #define STEELYARD_DEPTH_RECURSION_HPP
 
-#include "probe.hpp"
+#include "full_switch.hpp"
 
 #include <coro/context.hpp>
 #include <coro/lazy.hpp>
 
+#include <new>
+#include <sys/mman.h>
+
 #define RECURSION_LEVELS_MAX 2048
+#define RECURSION_STACK_BYTES (std::size_t(512) * 1024) /* of the study that this comes from; with 64 KiB the deepest would not fit */
 
 inline constexpr probe_metric recursion_metrics[] = {
     {"recursion", "s", "lower", "wall", "operations", "time of one recursion through all levels"},
@@ -95,10 +99,54 @@ template <class Frames, throws Promise> std::uint64_t by_lazies(std::uint64_t de
 inline std::uint64_t by_fiber(std::uint64_t depth)
 {
     std::uint64_t sum = 0;
-    /* The stack of the study that this comes from; with 64 KiB the deepest would not fit. */
-    coro::context stack([&](coro::context::self) { sum = sum_by_calls(depth); }, {.size = 512 * 1024});
+    coro::context stack([&](coro::context::self) { sum = sum_by_calls(depth); }, {.size = RECURSION_STACK_BYTES});
     stack.resume();
     return sum;
+}
+
+/* Where a stack comes from that is made for one recursion and goes with it. */
+struct malloc_stack {
+    static void *take()
+    {
+        return ::operator new(RECURSION_STACK_BYTES);
+    }
+    static void give(void *stack) noexcept
+    {
+        ::operator delete(stack);
+    }
+};
+
+struct mmap_stack {
+    static void *take()
+    {
+        void *stack = mmap(nullptr, RECURSION_STACK_BYTES, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        if (stack == MAP_FAILED)
+            throw std::bad_alloc();
+        return stack;
+    }
+    static void give(void *stack) noexcept
+    {
+        munmap(stack, RECURSION_STACK_BYTES);
+    }
+};
+
+/* The sum on a stack that is made for it, entered and left by the switch of every register. */
+template <class Memory> std::uint64_t by_made_fiber(std::uint64_t depth)
+{
+    struct sides {
+        void *outside, *inside;
+        std::uint64_t depth, sum;
+    } of{nullptr, nullptr, depth, 0};
+    void *stack = Memory::take();
+    of.inside = switch_begin_at(static_cast<std::byte *>(stack) + RECURSION_STACK_BYTES, [](void *argument) {
+        auto &self = *static_cast<sides *>(argument);
+        self.sum = sum_by_calls(self.depth);
+        steelyard_switch_stacks(&self.inside, self.outside, nullptr);
+    });
+    steelyard_switch_stacks(&of.outside, of.inside, &of);
+    Memory::give(stack);
+    return of.sum;
 }
 
 inline recursion recursion_by_lazies(const probe_run *run, throws promise)

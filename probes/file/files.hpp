@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.hpp - files of known contents in the working folder, for reads.hpp.
+ * files.hpp - files of known contents in the working folder, for reads.hpp and tasks.cpp.
  *
- * They have no names once they are open, so that nothing is left of them. No two are alike, and no two parts of one. */
+ * They have no names once they are open, so that nothing is left of them; those that are to be opened again lose theirs at
+ * the end. No two are alike, and no two parts of one. */
 #ifndef STEELYARD_FILE_FILES_HPP
 #define STEELYARD_FILE_FILES_HPP
 
@@ -33,14 +34,16 @@ public:
     /* Room on the disk from one file to the next, so that no two reads are neighbours there. */
     static constexpr off_t spread = 64 * 1024;
 
-    file_set(std::size_t count, std::size_t size, bool direct) : size_(size)
+    /* named: they can be opened again, by the name that name(i) gives. */
+    file_set(std::size_t count, std::size_t size, bool direct, bool named = false) : size_(size), named_(named)
     {
         allow(count);
         std::vector<std::uint64_t> contents(size / sizeof(std::uint64_t));
         for (std::size_t file = 0; file < count; file++) {
+            names_.push_back(std::to_string(file));
             for (std::size_t word = 0; word < contents.size(); word++)
                 contents[word] = word_of(file, word);
-            fds_.push_back(make(std::to_string(file), contents, direct));
+            fds_.push_back(make(names_.back(), contents, direct));
             order_.push_back(static_cast<std::uint32_t>(file));
         }
         if (direct)
@@ -56,6 +59,9 @@ public:
     {
         for (int fd : fds_)
             close(fd);
+        if (named_)
+            for (const std::string &name : names_)
+                unlink(name.c_str());
     }
 
     [[nodiscard]] std::size_t size() const noexcept
@@ -70,6 +76,11 @@ public:
     [[nodiscard]] int fd(std::uint64_t i) const noexcept
     {
         return fds_[file(i)];
+    }
+
+    [[nodiscard]] const char *name(std::uint64_t i) const noexcept
+    {
+        return names_[file(i)].c_str();
     }
 
     /* Whether read number i has brought all of the file, by a word of each page; wipes these, so that what an earlier
@@ -94,7 +105,7 @@ public:
         return true;
     }
 
-private:
+    /* Skips the run unless so many files may be open at once. */
     static void allow(std::size_t count)
     {
         rlimit limit{};
@@ -105,7 +116,8 @@ private:
             probe_skip("%zu files cannot be open at once here: raise ulimit -n", count);
     }
 
-    static int make(const std::string &name, const std::vector<std::uint64_t> &contents, bool direct)
+private:
+    int make(const std::string &name, const std::vector<std::uint64_t> &contents, bool direct) const
     {
         const std::size_t size = contents.size() * sizeof contents[0];
         const int writing = open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
@@ -119,7 +131,8 @@ private:
         const int reading = open(name.c_str(), O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0));
         const int refusal = errno;
         close(writing);
-        unlink(name.c_str());
+        if (!named_)
+            unlink(name.c_str());
         if (!written)
             probe_fail("cannot write %zu bytes to a file: %s", size, strerror(error));
         if (reading < 0 && refusal == EINVAL)
@@ -130,6 +143,8 @@ private:
     }
 
     std::size_t size_;
+    bool named_;
+    std::vector<std::string> names_;
     std::vector<int> fds_;
     std::vector<std::uint32_t> order_;
 };

@@ -2,7 +2,8 @@
  * pure - so many switches in and out, one after the other: the total, as a study draws it.
  *
  * A total that is a straight line says that nothing but the switches is in it. way=removed is what was drawn there as the
- * stackless switch: the loop that is left where the compiler takes the generator away (switch/generator_elided).
+ * stackless switch: the loop that is left where the compiler takes the generator away (switch/generator_elided); way=full
+ * is the kind of stackful switch that was drawn there (switch/full_switch).
  *
  * Known answer: the sum of the values; the stack that is entered counts how often it was.
  * Overhead: adding or counting, under 1 ns a round trip.  Limits: as of switch/generator_opaque and switch/fiber.
@@ -10,7 +11,9 @@
  * Assembly: take_from_loop contains add
  * Assembly: take_from_loop lacks (call|bl)
  * Assembly: enter_and_leave contains (jmp +\*|br )
+ * Assembly: enter_and_leave_fully contains (call|bl).*<steelyard_switch_stacks
  * Source: Generator_pure_switch and Uthread_pure_switch of alibaba/async_simple's benchmarks, 1e5 to 1e8 times. */
+#include "full_switch.hpp"
 #include "take_values.hpp"
 
 #include <coro/context.hpp>
@@ -41,6 +44,24 @@ extern "C" [[gnu::noinline]] void enter_and_leave(coro::context &inside, std::ui
         inside.resume();
 }
 
+/* The two sides of the full switch. */
+static void *outside, *inside;
+static std::uint64_t entered_fully;
+
+extern "C" [[gnu::noinline]] void enter_and_leave_fully(std::uint64_t round_trips)
+{
+    for (std::uint64_t i = 0; i < round_trips; i++)
+        steelyard_switch_stacks(&outside, inside, nullptr);
+}
+
+static void stay_inside(void *)
+{
+    for (;;) {
+        entered_fully++;
+        steelyard_switch_stacks(&inside, outside, nullptr);
+    }
+}
+
 struct sides {
     numbers from = count_up();
     std::uint64_t taken = 0, entered = 0;
@@ -54,6 +75,8 @@ struct sides {
 
 static void setup(probe_run *run)
 {
+    alignas(64) static std::byte stack[64 * 1024];
+    inside = switch_begin_at(stack + sizeof stack, stay_inside);
     probe_guarded([run] { run->state = new sides; });
 }
 
@@ -77,15 +100,33 @@ static std::uint64_t by_fiber(sides &of, std::uint64_t round_trips)
     return of.entered - before;
 }
 
+static std::uint64_t by_full_switch(sides &, std::uint64_t round_trips)
+{
+    const std::uint64_t before = entered_fully;
+    enter_and_leave_fully(round_trips);
+    return entered_fully - before;
+}
+
+using way = std::uint64_t (*)(sides &of, std::uint64_t round_trips);
+
+static way way_of(const probe_run *run)
+{
+    if (probe_is(run, "way", "generator"))
+        return by_generator;
+    if (probe_is(run, "way", "fiber"))
+        return by_fiber;
+    return probe_is(run, "way", "full") ? by_full_switch : by_loop;
+}
+
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 {
     auto &both = *static_cast<sides *>(run->state);
     const auto round_trips = static_cast<std::uint64_t>(probe_integer(run, "round_trips"));
-    const auto way = probe_is(run, "way", "generator") ? by_generator : probe_is(run, "way", "fiber") ? by_fiber : by_loop;
+    const way how = way_of(run);
     std::uint64_t whole = 0;
     probe_start(value);
     for (std::uint64_t i = 0; i < operations; i++)
-        whole += way(both, round_trips) == round_trips;
+        whole += how(both, round_trips) == round_trips;
     probe_stop(value);
     probe_count(value, "round_trips", whole * round_trips);
     probe_count(value, "checked", whole);
@@ -103,10 +144,10 @@ static constexpr probe_metric metrics[] = {
 
 static constexpr probe_param parameters[] = {
     {.name = "way",
-     .doc = "generator: stackless, which the compiler cannot see into; fiber: stackful; removed: the loop that is left "
-            "where there is no coroutine",
-     .choices = "generator,fiber,removed",
-     .sweep = "generator,fiber,removed"},
+     .doc = "generator: stackless, which the compiler cannot see into; fiber: stackful; full: stackful by a function that "
+            "keeps every register; removed: the loop that is left where there is no coroutine",
+     .choices = "generator,fiber,removed,full",
+     .sweep = "generator,fiber,removed,full"},
     {.name = "round_trips",
      .doc = "switches in, each with the one back out, which the study counts as one",
      .unit = "1",
