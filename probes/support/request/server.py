@@ -4,7 +4,8 @@
 A probe under request/ derives from `Server`, says how its server is started, and ends in `main(...)`. All else is
 here, so that all are weighed alike:
 
-- The server runs on one CPU and the generator on another (`cross`), the launcher keeping the server's processes.
+- The server runs on one CPU and the generator on another (`cross`), the launcher keeping the server's processes. A
+  server of several workers can also have all CPUs, which it then shares with the generator (`free`).
 - It is ready when it has answered one request rightly.
 - Bodies are compared before the timed part and after it, when wrk has every one compared under load. In the timed part
   what the generator can see is checked: statuses, and lengths (wrk: bytes received; ab: the length of each body).
@@ -121,6 +122,7 @@ class Server(Probe):
         """Give each server the parameters, without what it cannot do."""
         can = tuple(name for name in workloads.NAMES if name not in cls.cannot)
         here = installed() or ["wrk"]
+        cls.placements = workloads.PLACEMENTS_OF_SERVERS if cls.most_workers > 1 else workloads.PLACEMENTS
         cls.question = cls.__dict__.get("question") or f"What does a request cost that {cls.title} answers?"
         cls.parameters = (
             Choice("application", workloads.DOC, can,
@@ -203,7 +205,9 @@ class Server(Probe):
         self.port = _free_port()
         self.keep_alive = self.given["keep_alive"] == "yes"
         self.place(1)  # from here on with the generator, away from the server
-        if self.workers > 1 or self.threads > 1:
+        if self.placement == "free":
+            self.caveat("server and generator share all CPUs: throughput and latency are those of both together")
+        elif self.workers > 1 or self.threads > 1:
             self.caveat("several workers or threads share the server's one CPU")
         if self.workload.body is None:
             self.caveat("its body changes from request to request, so that only statuses are checked")
@@ -266,6 +270,10 @@ class Server(Probe):
         for name, value in self.given.items():
             if reason := self.refuses.get(f"{name}={value}"):
                 skip(f"{self.title} {reason}")
+        if self.placement == "free" and self.workers == 1:
+            skip(
+                "a server of one worker has no use for several CPUs: placement cross measures it, or workers=2 and more"
+            )
         self.generator = GENERATORS[self.given["generator"]]
         if self.generator.program() is None:
             skip(f"{self.generator.name} is not installed: {self.generator.package}")
@@ -444,7 +452,8 @@ class Server(Probe):
         seconds = sum(load.busy_s for load in self._loads)
         # What the application asks runs on the CPU of the generator.
         beside = sum(load.cpu_s for load in self._loads) + self._readings("store_cpu")
-        if beside / seconds >= _BUSY > self._readings("server_cpu") / seconds:
+        cpus = len(self.cpus) if self.placement == "free" else 1  # of the server
+        if beside / seconds >= _BUSY > self._readings("server_cpu") / seconds / cpus:
             for value in self._results:
                 self._set_bound(value, False)
             store = self.workload.store

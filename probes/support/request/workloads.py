@@ -22,6 +22,8 @@ APPLICATIONS = os.path.join(_HERE, "applications")
 STATIC_SIZES = {"static_1k": 1 << 10, "static_16k": 16 << 10, "static_1m": 1 << 20}
 #: Where a server and its client can be put: on two CPUs, or together where there is but one.
 PLACEMENTS = ("cross",) if len(os.sched_getaffinity(0)) > 1 else ("same",)
+#: Several workers can also have all of them.
+PLACEMENTS_OF_SERVERS = (*PLACEMENTS, "free") if PLACEMENTS == ("cross",) else PLACEMENTS
 _FILES = "static"
 #: Found in their folder, without what they share; one that asks a store names it in STORE.
 _MODULES = {name[:-3] for name in os.listdir(APPLICATIONS) if name.endswith(".py") and not name.startswith("_")}

@@ -73,7 +73,7 @@ def measure_servers(lab: Lab, application: str, load: Load, settings: Settings, 
         msgspec.structs.replace(case, variant=variant.label)
         for probe in _probes(lab, load.server or [])
         if (given := _params_of(lab, probe, params)) is not None
-        for case in catalog.select(lab.found, [probe], given, [])
+        for case in catalog.select(lab.found, [probe], given, [lab.found.probes[probe].descriptor.placements[0]])
     ]
     _try(lab, cases[0], variant)
     groups = dict.fromkeys((case.name for case in cases), "servers")
