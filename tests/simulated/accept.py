@@ -4,4 +4,5 @@
 from tests.simulated import schedulers
 
 if __name__ == "__main__":
-    schedulers.FILE.write_bytes(schedulers.toml(schedulers.answers()))
+    for file, said in schedulers.files().items():
+        file.write_bytes(said)

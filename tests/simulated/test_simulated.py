@@ -13,8 +13,17 @@ from tests.simulated import schedulers
 
 
 def test_the_library_holds_what_the_simulator_says():
-    got = schedulers.toml(schedulers.answers())
-    assert got == schedulers.FILE.read_bytes(), "read the difference, then run `python -m tests.simulated.accept`"
+    for file, said in schedulers.files().items():
+        assert said == file.read_bytes(), f"read the difference in {file}, then run `python -m tests.simulated.accept`"
+
+
+def test_the_model_of_the_site_gives_what_was_measured_of_it():
+    known = {item.figure.mechanism: item.figure.value for item in studies.library().figures}
+    own = next(study for study in studies.library().studies if study.source.name == "linux-scheduler-1999")
+    fitted = [figure for figure in own.simulated if figure.fitted]
+    assert len(fitted) == len(schedulers.MEASURED)
+    for figure in fitted:
+        assert figure.value == pytest.approx(known[figure.mechanism], rel=0.15), figure.mechanism
 
 
 def test_the_costs_are_fitted_to_the_published_figures_and_to_no_others():

@@ -42,7 +42,7 @@ class Linux2030Sorted final : public CounterQueue
         running_[cpu] = no_task;
         if (previous != no_task && stays(previous, work)) {
             if (counter_[previous] == 0)
-                work.recalculated = recalculate_in_order();
+                recalculate_in_order(work);
             return running_[cpu] = previous;
         }
         if (previous != no_task)
@@ -53,7 +53,7 @@ class Linux2030Sorted final : public CounterQueue
         const TaskId chosen = queue_.front();
         queue_.erase(queue_.begin());
         if (counter_[chosen] == 0)
-            work.recalculated = recalculate_in_order();
+            recalculate_in_order(work);
         cpu_[chosen] = cpu;
         return running_[cpu] = chosen;
     }
@@ -94,12 +94,19 @@ class Linux2030Sorted final : public CounterQueue
     }
 
     // Halving merges counters 2n and 2n + 1: among those that are equal now the arrival decides, so they are put in
-    // order again.
-    std::uint32_t recalculate_in_order()
+    // order again, by insertion, each look counted as in a search.
+    void recalculate_in_order(Work &work)
     {
-        const std::uint32_t steps = recalculate();
-        std::sort(queue_.begin(), queue_.end(), [this](TaskId a, TaskId b) { return before(a, b); });
-        return steps;
+        work.recalculated = recalculate();
+        for (std::size_t sorted = 1; sorted < queue_.size(); sorted++) {
+            const TaskId task = queue_[sorted];
+            std::size_t place = sorted;
+            for (work.searched++; place > 0 && before(task, queue_[place - 1]); place--) {
+                queue_[place] = queue_[place - 1];
+                work.searched++;
+            }
+            queue_[place] = task;
+        }
     }
 
     std::vector<TaskId> queue_; // runnable and not running, in order

@@ -152,13 +152,14 @@ def answer(findings: Findings, claims: ClaimFindings) -> Answers:
     cases = [case for case in findings.cases if "~" not in case.case]
     groups = [group for entry in first_session().group if (group := _group(entry, cases))]
     amounts = [amount for group in groups for price in group.prices for amount in price.amounts if amount]
-    failing = [finding for finding in claims.findings if finding.verdict is ClaimVerdict.FAILS]
-    holding = [finding for finding in claims.findings if finding.verdict is ClaimVerdict.HOLDS]
+    asked = [finding for finding in claims.findings if not finding.simulated]
+    failing = [finding for finding in asked if finding.verdict is ClaimVerdict.FAILS]
+    holding = [finding for finding in asked if finding.verdict is ClaimVerdict.HOLDS]
     return Answers(
         groups=tuple(groups),
         failing=tuple(_varied(sorted(failing, key=_missed_by, reverse=True), MOST_FAILING)),
         holding=tuple(_varied(holding, MOST_HOLDING)),
-        verdicts=Counter(_counted(finding) for finding in claims.findings),
+        verdicts=Counter(_counted(finding) for finding in asked),
         narrow=sum(amount.spread is not None and amount.spread <= NARROW for amount in amounts),
         prices=len(amounts),
         absent=_absent(findings),

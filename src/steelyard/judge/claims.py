@@ -159,7 +159,34 @@ class Flat(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_fi
         return (self.along.of,)
 
 
-ClaimTest = Ratio | Equal | Order | Range | Growth | Flat
+class Simulated(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="simulated"):
+    """A simulated figure, or one over another, lies within a range: what no machine of today can be asked.
+
+    Figures are named by their mechanism; where nobody simulated one, the published figure of that name is taken.
+    """
+
+    of: str
+    over: str | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a range that is open at both ends or empty."""
+        _check_range(self.at_least, self.at_most)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """No case: nothing has to be measured."""
+        return ()
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """The figures that are compared."""
+        return (self.of,) if self.over is None else (self.of, self.over)
+
+
+MeasuredTest = Ratio | Equal | Order | Range | Growth | Flat
+ClaimTest = MeasuredTest | Simulated
 
 
 class Claim(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -181,11 +208,21 @@ class Claim(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     setting: dict[str, str] = msgspec.field(default_factory=dict)
 
 
+class Named(Record, frozen=True, kw_only=True):
+    """A figure that a claim about a simulation names. ``origin``: simulated, or published."""
+
+    mechanism: str
+    value: float
+    unit: str
+    origin: str
+
+
 class Sourced(Record, frozen=True, kw_only=True):
-    """A claim together with who made it."""
+    """A claim together with who made it. ``named``: the figures that it names, if it is about a simulation."""
 
     source: Source
     claim: Claim
+    named: tuple[Named, ...] = ()
 
 
 class _Settings(Record, frozen=True, kw_only=True):

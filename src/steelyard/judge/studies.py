@@ -18,7 +18,7 @@ import msgspec
 
 from steelyard.errors import StudyError
 from steelyard.judge import claims
-from steelyard.judge.claims import Claim, Sourced
+from steelyard.judge.claims import Claim, Named, Sourced
 from steelyard.judge.published import About, Erratum, Published, PublishedFigure, SimulatedFigure, Source
 from steelyard.judge.tables import Measured, Outline, StudyTable, Table
 from steelyard.records import Case, CasePattern, Record
@@ -88,9 +88,13 @@ class Library:
         _refuse_doubles((study.source.id, f"{study.place}/study.toml") for study in studies)
         _refuse_doubles((claim.id, f"{study.place}/claims.toml") for study in studies for claim in study.claims)
         self.studies = tuple(studies)
-        self.claims = tuple(Sourced(source=study.source, claim=claim) for study in studies for claim in study.claims)
         self.figures = tuple(
             Published(source=study.source, figure=figure) for study in studies for figure in study.figures
+        )
+        self.claims = tuple(
+            Sourced(source=study.source, claim=claim, named=self._named(study, claim))
+            for study in studies
+            for claim in study.claims
         )
         self.tables = tuple(self._tables())
         self._beside: dict[str, list[tuple[CasePattern, Published]]] = {}
@@ -111,6 +115,21 @@ class Library:
         found = (table.filled(measured) for table in self.tables)
         return tuple(table for table in found if any(column.era == "now" for column in table.columns))
 
+    def _named(self, study: Study, claim: Claim) -> tuple[Named, ...]:
+        """The figures that a claim about a simulation names: simulated before published, its own study's first."""
+        if not isinstance(claim.test, claims.Simulated):
+            return ()
+        known: dict[str, Named] = {}
+        for origin in ("simulated", "published"):
+            for own in (study, *self.studies):
+                for one in own.simulated if origin == "simulated" else own.figures:
+                    named = Named(mechanism=one.mechanism, value=one.value, unit=one.unit, origin=origin)
+                    known.setdefault(one.mechanism, named)
+        for mechanism in claim.test.mechanisms:
+            if mechanism not in known:
+                raise StudyError(f"{study.place}/claims.toml: claim {claim.id!r}: no figure is called {mechanism!r}")
+        return tuple(known[mechanism] for mechanism in claim.test.mechanisms)
+
     def _tables(self) -> Iterable[Table]:
         """Every table; the figures of its own study come before those that others have by the same name."""
         published = {
@@ -118,9 +137,15 @@ class Library:
             for study in self.studies
         }
         simulated = {study.place: {one.mechanism: one for one in study.simulated} for study in self.studies}
-        said = " ".join(study.said for study in self.studies if study.said)
         for study in self.studies:
             for outline in study.tables:
+                wanted = {
+                    name
+                    for column in outline.column
+                    if column.era == "simulated"
+                    for name in outline.mechanisms(column)
+                }
+                said = " ".join(one.said for one in self.studies if wanted & simulated[one.place].keys())
                 table = Table(
                     source=study.source,
                     outline=outline,

@@ -18,7 +18,20 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from steelyard.judge import ranges, studies
-from steelyard.judge.claims import Claim, ClaimVerdict, Equal, Flat, Growth, Order, Range, Ratio, Sourced, Sweep
+from steelyard.judge.claims import (
+    Claim,
+    ClaimVerdict,
+    Equal,
+    Flat,
+    Growth,
+    MeasuredTest,
+    Order,
+    Range,
+    Ratio,
+    Simulated,
+    Sourced,
+    Sweep,
+)
 from steelyard.judge.evidence import Column, Measured, NoAnswer
 from steelyard.judge.published import Source
 from steelyard.judge.stats import growth, sign_flips
@@ -53,7 +66,7 @@ class FigureSeen(Record, frozen=True, kw_only=True):
 class RangeSeen(Record, frozen=True, kw_only=True):
     """A figure (``over`` is None) or a ratio, its interval, and the range that the claim says it lies in.
 
-    The interval is this test's own; the verdict is that in the family of all ranges.
+    The interval is this test's own; the verdict is that in the family of all ranges. ``n``: blocks, 0 of a simulation.
     """
 
     of: str
@@ -104,6 +117,11 @@ class ClaimFinding(Record, frozen=True, kw_only=True):
     growth: GrowthSeen | None = None
     settle: Settle | None = None
     caveats: tuple[str, ...] = ()
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a simulation answers it, which is the same beside all sessions."""
+        return isinstance(self.claim.test, Simulated)
 
 
 class ClaimFindings(Record, frozen=True, kw_only=True):
@@ -170,14 +188,37 @@ def judge_claims(session: Session, claims: Sequence[Sourced] | None = None) -> C
 
 
 def _evidence_if_any(item: Sourced, measured: Measured) -> _Evidence | ClaimFinding:
+    test = item.claim.test
+    if isinstance(test, Simulated):
+        return _of_simulation(item, test)
     try:
-        return _evidence(item.claim, measured)
+        return _evidence(test, measured)
     except NoAnswer as none:
         return ClaimFinding(claim=item.claim, source=item.source, verdict=none.verdict, reason=none.reason)
 
 
-def _evidence(claim: Claim, measured: Measured) -> _Evidence:
-    match claim.test:
+def _of_simulation(item: Sourced, rule: Simulated) -> ClaimFinding:
+    """What a simulation says is the same each time: it has no interval, and the verdict needs no session."""
+    of, *over = item.named
+    value, unit = (of.value / over[0].value, "1") if over else (of.value, of.unit)
+    low, high = rule.at_least, rule.at_most
+    within = (low is None or value >= low) and (high is None or value <= high)
+    verdict = ClaimVerdict.HOLDS if within else ClaimVerdict.FAILS
+    seen = RangeSeen(
+        of=rule.of, over=rule.over, unit=unit, value=value, low=value, high=value, n=0,
+        at_least=low, at_most=high, verdict=verdict,
+    )  # fmt: skip
+    figures = tuple(
+        FigureSeen(
+            case=one.mechanism, metric=one.origin, unit=one.unit, net=False, n=0, median=one.value, low=None, high=None
+        )
+        for one in item.named
+    )
+    return ClaimFinding(claim=item.claim, source=item.source, verdict=verdict, figures=figures, ranges=(seen,))
+
+
+def _evidence(test: MeasuredTest, measured: Measured) -> _Evidence:
+    match test:
         case Ratio() as rule:
             of, over = measured.column(rule.of), measured.column(rule.over)
             return _Evidence((of, over), (ranges.ratio(of, over, rule.at_least, rule.at_most),))

@@ -46,7 +46,7 @@ def show(findings: ClaimFindings, console: Console) -> None:
     console.print(f"{findings.path}, {findings.blocks} blocks", soft_wrap=True)
     void.show(findings.void, console)
     console.print()
-    spoken = {finding.source.id for finding in findings.findings if answered(finding)}
+    spoken = {finding.source.id for finding in findings.findings if _decided_here(finding)}
     kept = [finding for finding in findings.findings if finding.source.id in spoken or not spoken]
     ranked = sorted(kept, key=lambda finding: (finding.source.id, not answered(finding)))
     for _, members in groupby(ranked, key=lambda finding: finding.source.id):
@@ -70,7 +70,7 @@ def show_short(findings: ClaimFindings, console: Console) -> None:
     """A line for each claim that the session answers, by source; then the count of all."""
     console.print("claims of others, held against this session", style="bold")
     void.show(findings.void, console)
-    kept = [finding for finding in findings.findings if answered(finding)]
+    kept = [finding for finding in findings.findings if _decided_here(finding)]
     for source, members in groupby(kept, key=lambda finding: finding.source):
         console.print(f"  {source.cited}, {source.year}", style="dim")
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -111,6 +111,10 @@ def _object(finding: ClaimFinding, why_void: str | None) -> dict[str, Any]:
 def answered(finding: ClaimFinding) -> bool:
     """Whether the session says anything of the claim."""
     return finding.verdict not in {ClaimVerdict.NOT_COMPARABLE, ClaimVerdict.NOT_MEASURED}
+
+
+def _decided_here(finding: ClaimFinding) -> bool:
+    return answered(finding) and not finding.simulated
 
 
 def _claim(finding: ClaimFinding, console: Console) -> None:
@@ -155,12 +159,15 @@ def short(finding: ClaimFinding) -> str:
 
 def _range(seen: RangeSeen) -> str:
     what = f"{seen.of} over {seen.over}" if seen.over else seen.of
-    return f"{_number(seen)} ({what}, {_blocks(seen.n)}); claimed: {_claimed(seen)}"
+    by = _blocks(seen.n) if seen.n else "simulated"
+    return f"{_number(seen)} ({what}, {by}); claimed: {_claimed(seen)}"
 
 
 def _number(seen: RangeSeen) -> str:
     times = " times" if seen.over else ""
     value = format_quantity(seen.value, seen.unit)
+    if seen.n == 0:
+        return f"{value}{times}"
     if seen.low is None or seen.high is None:
         return f"{value}{times} without an interval"
     return f"{value}{times} {format_interval(seen.low, seen.high, seen.value, seen.unit)}"
@@ -206,8 +213,8 @@ def _blocks(n: int) -> str:
 
 
 def counts(findings: ClaimFindings) -> str:
-    """How many claims got each verdict."""
-    counts = Counter(finding.verdict for finding in findings.findings)
+    """How many claims got each verdict; those that a simulation answers are not counted."""
+    counts = Counter(finding.verdict for finding in findings.findings if not finding.simulated)
     return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in ClaimVerdict)
 
 

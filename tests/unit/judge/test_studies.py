@@ -22,6 +22,16 @@ at_most = 2.0
 """
 
 
+SIMULATED = """
+[[claim]]
+id = "ghost"
+statement = "It is quick."
+said = "quick"
+scope = "simulated"
+test = { rule = "simulated", of = "no such figure", at_most = 1.0 }
+"""
+
+
 def test_every_folder_of_the_library_is_a_study_that_says_something():
     for study in studies.library().studies:
         assert study.claims or study.figures, study.place
@@ -38,7 +48,7 @@ def test_a_study_without_an_id_is_cited_by_its_name():
 
 def test_a_figure_stands_beside_its_case_and_metric():
     library = studies.library()
-    fork = a_case("create/fork_burst", placement="free", first="child", outstanding=100)
+    fork = a_case("create/fork_burst", placement="free", first="child", outstanding=100, reap="waitpid")
     assert [item.figure.value for item in library.beside(fork, "fork", "fork")] == [46.74e-6]
     assert [item.figure.value for item in library.beside(fork, "child_first_fraction", "fork")] == [0.403]
     assert library.beside(fork, "fork_cpu", "fork") == ()
@@ -100,6 +110,10 @@ REFUSED = {
     "unknown fault": (
         {"mine/x": folder(errata='right="r"\n[[erratum]]\nsection="a"\nconcluded="b"\nso="c"\nfault="no"')},
         ["mine/x/errata.toml", "'a'", "fault"],
+    ),
+    "a simulation of nothing": (
+        {"mine/x": folder(claims=SIMULATED)},
+        ["mine/x/claims.toml", "'ghost'", "'no such figure'"],
     ),
     "no text": ({"mine/x": {**folder(), "claims.toml": b"\xff\xfe"}}, ["mine/x/claims.toml", "TOML"]),
 }

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from steelyard.judge import studies
-from steelyard.judge.claims import Claim, ClaimVerdict, Sourced
+from steelyard.judge.claims import Claim, ClaimVerdict, Simulated, Sourced
 from steelyard.judge.published import Source
 from steelyard.judge.verdicts import judge_claims
+from tests.studies import a_study
 from tests.unit.judge.sessions import noisy, steady, weighed
 
 SOURCE = Source(id="example", title="An example", year=2000, url="https://example.org", machine="none")
@@ -211,8 +212,46 @@ def test_a_clear_verdict_survives_a_family_that_a_doubtful_one_does_not():
 def test_the_whole_library_has_an_answer_for_a_session_without_any_of_it():
     findings = judge_claims(weighed({A: steady(1e-6)})).findings
     assert len(findings) == len(studies.library().claims)
-    assert {finding.verdict for finding in findings} == {ClaimVerdict.NOT_MEASURED}
-    assert all(finding.reason for finding in findings)
+    measured = [finding for finding in findings if not isinstance(finding.claim.test, Simulated)]
+    assert {finding.verdict for finding in measured} == {ClaimVerdict.NOT_MEASURED}
+    assert all(finding.reason for finding in measured)
+
+
+SIMULATED = """
+[[claim]]
+id = "{id}"
+statement = "The old scheduler takes at most twice as long as the new one."
+said = "twice"
+scope = "simulated"
+[claim.test]
+rule = "simulated"
+of = "the old one"
+over = "the new one"
+at_most = {most}
+"""
+FIGURES = """
+[[figure]]
+mechanism = "{name}"
+value = {value}
+unit = "s"
+"""
+
+
+def test_a_claim_about_a_simulation_is_answered_without_a_case():
+    old = FIGURES.format(name="the old one", value=3e-6) + "fitted = false\n"
+    both = FIGURES.format(name="the old one", value=9e-6) + FIGURES.format(name="the new one", value=2e-6)
+    said = SIMULATED.format(id="kept", most=2.0) + SIMULATED.format(id="broken", most=1.4)
+    library = studies.Library([a_study(simulated=old, figures=both, claims=said)])
+    found = {one.claim.id: one for one in judge_claims(weighed({A: steady(1e-6)}), library.claims).findings}
+    assert {name: one.verdict for name, one in found.items()} == {
+        "kept": ClaimVerdict.HOLDS,
+        "broken": ClaimVerdict.FAILS,
+    }
+    assert found["kept"].ranges[0].value == pytest.approx(1.5), "simulated goes before published"
+    assert [(figure.case, figure.metric) for figure in found["kept"].figures] == [
+        ("the old one", "simulated"),
+        ("the new one", "published"),
+    ]
 
 
 def test_findings_can_be_kept_as_json():
