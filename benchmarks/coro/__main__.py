@@ -2,6 +2,7 @@
 """Build every program of this folder and run ours and theirs interleaved: the ratios, beside what they must not exceed.
 
 .venv/bin/python -m benchmarks.coro
+.venv/bin/python -m benchmarks.coro --parallel    what parallel.py says
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from statistics import fmean
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.coro import parallel
 from steelyard.judge.stats.comparison import Comparison, compare_paired
 
 _HERE = Path(__file__).parent
@@ -102,7 +104,11 @@ def main() -> int:
     parser.add_argument("--compiler", help="for the C++ programs, the default is CMake's")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--build", action="store_true", help="only build")
+    parser.add_argument("--parallel", action="store_true", help="six programs on the pool, beside other runtimes")
+    parser.add_argument("--program", action="append", default=[], help="with --parallel: only this one")
     options = parser.parse_args()
+    if options.parallel:
+        return parallel.main(options.blocks, options.seed, options.program, options.json)
     programs = build(options.compiler)
     if options.build:
         return 0

@@ -21,7 +21,8 @@ struct work {
 class executor
 {
   public:
-    // Resumes the work's handle once, later, on a thread of this executor; in order of arrival from one thread.
+    // Resumes the work's handle once, later, on a thread of this executor; what one thread schedules on a loop, in its
+    // order.
     // Any thread may call it. pre: the item stays alive until then and is scheduled nowhere else.
     virtual void schedule(work &item) noexcept = 0;
 

@@ -59,10 +59,51 @@ template <class T> auto take_as_value(outcome<T> &from)
         return from.take();
 }
 
-template <class... Lazies> class [[nodiscard]] all_of
+// Throws the exception of the first one in the list that threw.
+template <class... Lazies> auto values_of(std::tuple<Lazies...> &parts)
+{
+    return std::apply([](auto &...part) { return std::tuple{take_as_value(part.result())...}; }, parts);
+}
+
+template <class T, class Frames> auto values_of(std::vector<lazy<T, Frames>> &parts)
+{
+    if constexpr (std::is_void_v<T>) {
+        for (auto &part : parts)
+            part.result().take();
+    } else {
+        std::vector<T> values;
+        values.reserve(parts.size());
+        for (auto &part : parts)
+            values.push_back(part.result().take());
+        return values;
+    }
+}
+
+template <class... Lazies> constexpr std::size_t count_of(const std::tuple<Lazies...> &) noexcept
+{
+    return sizeof...(Lazies);
+}
+template <class Lazy> std::size_t count_of(const std::vector<Lazy> &parts) noexcept
+{
+    return parts.size();
+}
+
+// Calls visit(part) for each, in order.
+template <class... Lazies, class Visit> void each_of(std::tuple<Lazies...> &parts, Visit visit)
+{
+    std::apply([&visit](auto &...part) { (visit(part), ...); }, parts);
+}
+template <class Lazy, class Visit> void each_of(std::vector<Lazy> &parts, Visit visit)
+{
+    for (Lazy &part : parts)
+        visit(part);
+}
+
+// Parts: a tuple or a vector of lazies.
+template <class Parts> class [[nodiscard]] all_of
 {
   public:
-    explicit all_of(Lazies &&...parts) noexcept : parts_(std::move(parts)...), joint_(sizeof...(Lazies))
+    explicit all_of(Parts &&parts) noexcept : joint_(count_of(parts)), parts_(std::move(parts))
     {
     }
     [[nodiscard]] bool await_ready() const noexcept
@@ -72,54 +113,17 @@ template <class... Lazies> class [[nodiscard]] all_of
     template <class Promise> bool await_suspend(std::coroutine_handle<Promise> waiting)
     {
         return joint_.begin(waiting, [this](std::coroutine_handle<> then, const environment &around) {
-            std::apply([&](auto &...part) { (part.prepare(then, around).resume(), ...); }, parts_);
+            each_of(parts_, [&](auto &part) { part.prepare(then, around).resume(); });
         });
     }
     auto await_resume()
     {
-        return std::apply([](auto &...part) { return std::tuple{take_as_value(part.result())...}; }, parts_);
+        return values_of(parts_);
     }
 
   private:
-    std::tuple<Lazies...> parts_;
     joint joint_;
-};
-
-template <class T, class Frames> class [[nodiscard]] all_of_many
-{
-  public:
-    explicit all_of_many(std::vector<lazy<T, Frames>> &&parts) noexcept
-        : parts_(std::move(parts)), joint_(parts_.size())
-    {
-    }
-    [[nodiscard]] bool await_ready() const noexcept
-    {
-        return false;
-    }
-    template <class Promise> bool await_suspend(std::coroutine_handle<Promise> waiting)
-    {
-        return joint_.begin(waiting, [this](std::coroutine_handle<> then, const environment &around) {
-            for (auto &part : parts_)
-                part.prepare(then, around).resume();
-        });
-    }
-    auto await_resume()
-    {
-        if constexpr (std::is_void_v<T>) {
-            for (auto &part : parts_)
-                part.result().take();
-        } else {
-            std::vector<T> values;
-            values.reserve(parts_.size());
-            for (auto &part : parts_)
-                values.push_back(part.result().take());
-            return values;
-        }
-    }
-
-  private:
-    std::vector<lazy<T, Frames>> parts_;
-    joint joint_;
+    Parts parts_;
 };
 
 } // namespace detail
@@ -128,13 +132,13 @@ template <class T, class Frames> class [[nodiscard]] all_of_many
 // one in the list that threw is thrown. They inherit the executor and the stop token.
 template <class... T, class... Frames> auto when_all(lazy<T, Frames>... parts)
 {
-    return detail::all_of<lazy<T, Frames>...>(std::move(parts)...);
+    return detail::all_of(std::tuple(std::move(parts)...));
 }
 
 // The values in the order of the lazies; nothing for void.
 template <class T, class Frames> auto when_all(std::vector<lazy<T, Frames>> parts)
 {
-    return detail::all_of_many<T, Frames>(std::move(parts));
+    return detail::all_of(std::move(parts));
 }
 
 } // namespace coro

@@ -13,13 +13,14 @@ namespace detail
 
 class fiber_block;
 class trampoline;
+class worker;
 
 struct thread_state {
     coro::executor *executor = nullptr;       // whose work the thread runs
     coro::reactor *reactor = nullptr;         // that watches timers and I/O for it
     fiber_block *fiber = nullptr;             // that runs on it
     detail::trampoline *trampoline = nullptr; // that resumes fibers on it
-    void *worker = nullptr;                   // of the executor, its own
+    detail::worker *worker = nullptr;         // of the pool that the thread belongs to
 };
 
 inline thread_local constinit thread_state state_of_this_thread{};
