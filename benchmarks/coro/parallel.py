@@ -99,9 +99,7 @@ class Runtime:
 
 def _quietly(*command: str | Path, **changed: str) -> str | None:
     """Run a part of the build; what it said when it failed."""
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=os.environ | changed, cwd=_BUILD
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | changed, cwd=_BUILD)
     return None if done.returncode == 0 else (done.stderr or done.stdout).strip().splitlines()[-1]
 
 
@@ -275,8 +273,6 @@ def show(rows: list[Row], skipped: dict[str, str]) -> None:
         )  # fmt: skip
     console.print(table)
     for name, ratio in scaling(rows).items():
-        console.print(
-            f"coro {name}: two threads take {ratio.ratio:.2f} of one ({ratio.low:.2f} to {ratio.high:.2f})"
-        )
+        console.print(f"coro {name}: two threads take {ratio.ratio:.2f} of one ({ratio.low:.2f} to {ratio.high:.2f})")
     for name, reason in skipped.items():
         console.print(f"not built here: {name}: {reason}")

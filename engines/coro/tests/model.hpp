@@ -242,16 +242,19 @@ template <class T> class atomic
         const T before = unpack(in.history(place_).back().value);
         if (before != expected) {
             expected = before;
+            newest(); // and no later load sees an older one
             return false;
         }
         modify(value, order);
         return true;
     }
 
-    // What the kernel sees.
+    // What the kernel sees, and whoever has called it sees afterwards.
     T newest() const
     {
-        return unpack(world::now()->history(place_).back().value);
+        world &in = *world::now();
+        in.seen().at[place_] = static_cast<std::uint16_t>(in.history(place_).size() - 1);
+        return unpack(in.history(place_).back().value);
     }
 
   private:
@@ -344,8 +347,10 @@ template <bool Barriers> struct machine {
     static void wait(atomic<std::uint32_t> &word, std::uint32_t value)
     {
         world::now()->step();
-        if (word.newest() == value) // the kernel compares under the lock that wake() takes
+        if (word.newest() == value) { // the kernel compares under the lock that wake() takes
             world::now()->wait_until([&word, times = woken(word)] { return woken(word) != times; });
+            word.newest();
+        }
     }
     static void wake(atomic<std::uint32_t> &word)
     {

@@ -88,3 +88,29 @@ TEST("parts may end on several threads")
     for (std::size_t round = 0; round < test::many(100, 20); round++)
         CHECK(coro::sync_wait(body(), &pool) == 4950);
 }
+
+TEST("no more than so many have begun and not ended, and each comes to its turn")
+{
+    for (const std::size_t at_most : {1u, 3u, 100u}) {
+        coro::loop loop;
+        std::size_t running = 0, most = 0;
+        const auto part = [&](int value) -> lazy<int> {
+            most = std::max(most, ++running);
+            if (value % 4 != 0) // others end at once
+                co_await coro::sleep(std::chrono::microseconds(value % 3));
+            running--;
+            co_return value;
+        };
+        const auto body = [&]() -> lazy<int> {
+            std::vector<lazy<int>> all;
+            for (int i = 0; i < 50; i++)
+                all.push_back(part(i));
+            int sum = 0, place = 0;
+            for (const int each : co_await coro::when_all(std::move(all), at_most))
+                sum += each == place++ ? each : 10'000;
+            co_return sum;
+        };
+        CHECK(loop.run(body()) == 1225);
+        CHECK(most <= at_most && (at_most != 3 || most == 3) && running == 0);
+    }
+}

@@ -93,3 +93,42 @@ TEST("parts that end together on several threads have one winner")
         CHECK(coro::sync_wait(body(), &pool) < 3);
     }
 }
+
+TEST("of a vector the place of the first one and its value come back")
+{
+    coro::loop loop;
+    const auto body = []() -> lazy<int> {
+        std::vector<lazy<int>> parts;
+        for (const int ms : {500, 1, 500})
+            parts.push_back([](int after) -> lazy<int> {
+                co_await coro::sleep(std::chrono::milliseconds(after));
+                co_return after;
+            }(ms));
+        const auto [first, value] = co_await coro::when_any(std::move(parts));
+        co_return static_cast<int>(first) * 100 + value;
+    };
+    CHECK(loop.run(body()) == 101);
+}
+
+TEST("a race keeps what the others bring, values and exceptions")
+{
+    coro::loop loop;
+    const auto slow = []() -> lazy<int> {
+        try {
+            co_await coro::sleep(100s);
+        } catch (const coro::cancelled &) {
+        }
+        co_return 5;
+    };
+    const auto stopped = []() -> lazy<> { co_await coro::sleep(100s); };
+    const auto quick = []() -> lazy<int> {
+        co_await coro::yield();
+        throw std::runtime_error("quick");
+    };
+    const auto body = [&]() -> lazy<bool> {
+        auto [first, results] = co_await coro::race(slow(), quick(), stopped());
+        co_return first == 1 && std::get<0>(results).take() == 5 && !std::get<1>(results).has_value() &&
+            test::throws<coro::cancelled>([&] { std::get<2>(results).take(); });
+    };
+    CHECK(loop.run(body()));
+}

@@ -33,10 +33,16 @@ class executor
     ~executor() = default;
 };
 
+namespace detail
+{
+struct local_value;
+}
+
 // What a chain of calls shares. The root owns it, all below point to it.
 struct environment {
     coro::executor *executor = nullptr; // null: whoever wakes a coroutine runs it
     std::stop_token stop{};
+    const detail::local_value *locals = nullptr; // see local.hpp
 };
 
 // Thrown by a wait that ended because stop was requested.

@@ -58,13 +58,9 @@ class latch
             std::lock_guard hold(line_lock_);
             count_ -= by;
             if (count_ == 0)
-                served = take_all();
+                served = line_.serve_all();
         }
-        while (served != nullptr) {
-            auto *const next = static_cast<detail::waiter *>(served->next);
-            detail::wake(served);
-            served = next;
-        }
+        detail::wake_all(served);
     }
 
     [[nodiscard]] bool done() noexcept
@@ -74,21 +70,6 @@ class latch
     }
 
   private:
-    // Everybody in the line, served, as a list of their own.
-    detail::waiter *take_all() noexcept
-    {
-        detail::waiter *const first = line_.serve();
-        if (first == nullptr)
-            return nullptr;
-        detail::waiter *last = first;
-        while (detail::waiter *next = line_.serve()) {
-            last->next = next;
-            last = next;
-        }
-        last->next = nullptr;
-        return first;
-    }
-
     detail::spinlock line_lock_;
     detail::line line_;
     std::size_t count_;

@@ -30,8 +30,8 @@ class forking
     // begin(self, i, then): what resume() of the result begins is part i; `then` is resumed when it has ended.
     using begin_part = std::coroutine_handle<> (*)(forking &, std::size_t, std::coroutine_handle<>);
 
-    forking(std::size_t parts, begin_part begin) noexcept
-        : taken_(on_taken, *this), part_end_(on_end, *this), begin_(begin), parts_(parts)
+    forking(std::size_t parts, begin_part how) noexcept
+        : taken_(on_taken, *this), part_end_(on_end, *this), begin_(how), parts_(parts)
     {
     }
     forking(const forking &) = delete;

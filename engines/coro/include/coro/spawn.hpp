@@ -89,7 +89,8 @@ template <class T, class Frames> class [[nodiscard]] elsewhere : frame
         const environment &around = environment_of(waiting);
         home_ = around.executor;
         waiting_ = waiting;
-        inherited_ = {&there_, around.stop};
+        inherited_ = around;
+        inherited_.executor = &there_;
         step_.handle = body_.prepare(this->handle(), inherited_);
         there_.schedule(step_);
     }
@@ -127,9 +128,8 @@ template <class T, class Frames> auto on(executor &there, lazy<T, Frames> body)
 template <class T, class Frames> class [[nodiscard]] with_stop
 {
   public:
-    with_stop(std::stop_token stop, lazy<T, Frames> body) noexcept : body_(std::move(body))
+    with_stop(std::stop_token stop, lazy<T, Frames> body) noexcept : body_(std::move(body)), stop_(std::move(stop))
     {
-        inherited_.stop = std::move(stop);
     }
     with_stop(const with_stop &) = delete;
     with_stop &operator=(const with_stop &) = delete;
@@ -140,7 +140,8 @@ template <class T, class Frames> class [[nodiscard]] with_stop
     }
     template <class Promise> std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> waiting)
     {
-        inherited_.executor = detail::environment_of(waiting).executor;
+        inherited_ = detail::environment_of(waiting);
+        inherited_.stop = std::move(stop_);
         return body_.prepare(waiting, inherited_);
     }
     T await_resume()
@@ -150,6 +151,7 @@ template <class T, class Frames> class [[nodiscard]] with_stop
 
   private:
     lazy<T, Frames> body_;
+    std::stop_token stop_;
     environment inherited_;
 };
 

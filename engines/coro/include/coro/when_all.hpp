@@ -5,6 +5,7 @@
 #include <coro/detail/frame.hpp>
 #include <coro/lazy.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
@@ -126,6 +127,52 @@ template <class Parts> class [[nodiscard]] all_of
     Parts parts_;
 };
 
+// Some at a time: a part that ends begins the next one.
+template <class T, class Frames> class [[nodiscard]] some_of : frame
+{
+  public:
+    some_of(std::vector<lazy<T, Frames>> &&parts, std::size_t at_most) noexcept
+        : frame(on_end), parts_(std::move(parts)), at_most_(std::min(at_most, parts_.size())), next_(at_most_),
+          left_(parts_.size() + 1)
+    {
+    }
+    [[nodiscard]] bool await_ready() const noexcept
+    {
+        return false;
+    }
+    template <class Promise> bool await_suspend(std::coroutine_handle<Promise> waiting)
+    {
+        waiting_ = waiting;
+        around_ = &environment_of(waiting);
+        for (std::size_t i = 0; i < at_most_; i++)
+            parts_[i].prepare(this->handle(), *around_).resume();
+        return left_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    auto await_resume()
+    {
+        return values_of(parts_);
+    }
+
+  private:
+    static void on_end(frame *self)
+    {
+        auto &all = *static_cast<some_of *>(self);
+        // Before this one is counted: after it another one may be the last, unless the next one is ours to begin.
+        const std::size_t next = all.next_.fetch_add(1, std::memory_order_relaxed);
+        const bool begins = next < all.parts_.size();
+        if (all.left_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            all.waiting_.resume();
+        else if (begins)
+            all.parts_[next].prepare(all.handle(), *all.around_).resume();
+    }
+
+    std::vector<lazy<T, Frames>> parts_;
+    const std::size_t at_most_;
+    std::atomic<std::size_t> next_, left_; // left: one more until the first ones have begun
+    const environment *around_ = nullptr;
+    std::coroutine_handle<> waiting_;
+};
+
 } // namespace detail
 
 // A tuple of the values, std::monostate for void. All are waited for whatever happens; then the exception of the first
@@ -139,6 +186,12 @@ template <class... T, class... Frames> auto when_all(lazy<T, Frames>... parts)
 template <class T, class Frames> auto when_all(std::vector<lazy<T, Frames>> parts)
 {
     return detail::all_of(std::move(parts));
+}
+
+// The same, but no more than `at_most` have begun and not ended at any time. pre: at_most > 0.
+template <class T, class Frames> auto when_all(std::vector<lazy<T, Frames>> parts, std::size_t at_most)
+{
+    return detail::some_of<T, Frames>(std::move(parts), at_most);
 }
 
 } // namespace coro

@@ -38,10 +38,11 @@ struct machine {
     // process pass a full fence, microseconds (membarrier(2)).
     [[gnu::always_inline]] static void light() noexcept
     {
-        if (kernel_makes_barriers) [[likely]]
+        if (kernel_makes_barriers) [[likely]] {
             asm volatile("" : : : "memory");
-        else
+        } else {
             fence();
+        }
     }
     static void heavy() noexcept
     {

@@ -21,6 +21,7 @@ struct waiter : work {
     waiter *before = nullptr;
     executor *home = nullptr;
     turn state = turn::fresh; // under the line's lock
+    bool mark = false;        // the owner of the line's own
 };
 
 // First come, first served. Everything under a lock of the owner's.
@@ -53,6 +54,22 @@ class line
             first->state = turn::served;
         }
         return first;
+    }
+
+    // Null when there is none.
+    [[nodiscard]] waiter *first() const noexcept
+    {
+        return first_;
+    }
+
+    // Everybody, served, as a list for wake_all(); null when there is none.
+    [[nodiscard]] waiter *serve_all() noexcept
+    {
+        waiter *const all = first_;
+        for (waiter *each = all; each != nullptr; each = static_cast<waiter *>(each->next))
+            each->state = turn::served;
+        first_ = last_ = nullptr;
+        return all;
     }
 
     void leave(waiter &gone) noexcept
@@ -134,6 +151,16 @@ inline void wake(waiter *served)
 {
     if (served != nullptr)
         wake(*served, served->home);
+}
+
+// A list of those who have been served; one that goes on may destroy what they waited for.
+inline void wake_all(waiter *served)
+{
+    while (served != nullptr) {
+        auto *const next = static_cast<waiter *>(served->next);
+        wake(*served, served->home);
+        served = next;
+    }
 }
 
 } // namespace coro::detail
