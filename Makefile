@@ -14,9 +14,9 @@ help: ## list the targets
 	@echo
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | grep -vE '^(run|test):' | sed -E 's/^([^:]*):.*## /make \1\t/' | expand -t 16
 
-# What was skipped because a compiler was missing is built once there is one.
-FOUND = $(shell PATH="$$PATH:$$HOME/.cargo/bin"; \
-	for tool in cc c++ gcc clang llvm-profdata objdump go cargo rustc node nodejs javac; do command -v $$tool; done; :)
+# What was skipped because a compiler was missing is built once there is one: where each is that the build looks for.
+FOUND = $(shell PATH="$$PATH:$$HOME/.cargo/bin"; for tool in cc c++ \
+	$$(sed -n 's/^ *find_program.[A-Z_]* \(.*\)./\1/p' probes/support/*/*.cmake); do command -v "$$tool"; done; :)
 $(VENV)/.compilers: always
 	@mkdir -p $(VENV); echo '$(FOUND)' | cmp -s - $@ || echo '$(FOUND)' >$@
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -32,39 +33,51 @@ if shutil.which("ccache"):
     os.environ.setdefault("CMAKE_C_COMPILER_LAUNCHER", "ccache")
     os.environ.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
 
-#: Files whose tests are spread one by one, because each takes long or there are thousands.
-SPREAD = ("tests/protocol/test_every_probe.py", "tests/integration/test_coroutine_engine.py")
+# One session at a time measures within a worker, and two do in two: nobody reads the figures of a test, so they need
+# not wait for each other, and a person's own session does not wait for them.
+LOCK = Path(tempfile.gettempdir()) / f"steelyard-tests-{os.getpid()}.lock"
+os.environ["STEELYARD_LOCK"] = str(LOCK)
+
 ROOT = Path(__file__).parents[1]
+#: Files whose tests go wherever there is room, because each takes long.
+LONG_EACH = ("tests/e2e/test_pages.py", "tests/integration/test_coroutine_engine.py")
+#: The same because there are thousands, which fill what is left.
+MANY = ("tests/protocol/test_every_probe.py",)
 
 
 @functools.cache
-def _lane(path: str) -> tuple[int, str]:
-    """What runs one after the other, after its place in the order; what takes long begins first.
-
-    Sessions have a lane because only one at a time may measure on a machine: in two lanes, one would wait for the
-    other. wheat has one because its tests share what they build.
-    """
-    if "laboratory" in (ROOT / path).read_text():
-        return 0, "sessions"
-    return (1, "wheat") if path.startswith("engines/") else (2, path)
+def _place(path: str) -> int:
+    """When the tests of a file begin: first what takes long, so that nothing long is left when the rest is done."""
+    if path in LONG_EACH or path.startswith("engines/"):
+        return 0
+    if path in MANY:
+        return 3
+    return 1 if "laboratory" in (ROOT / path).read_text() else 2
 
 
 def pytest_collection_modifyitems(items):
-    """The lanes begin first."""
-    items.sort(key=lambda item: _lane(item.nodeid.partition("::")[0])[0])
+    """What takes long begins first."""
+    items.sort(key=lambda item: _place(item.nodeid.partition("::")[0]))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """What is in no lane goes wherever there is room, file by file."""
+    """The tests of a file stay together, because they share what they make; wheat's files share one build."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Lanes(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path, _, _ = nodeid.partition("::")
-            return nodeid if path in SPREAD else _lane(path)[1]
+            if path in LONG_EACH + MANY:
+                return nodeid
+            return "wheat" if path.startswith("engines/") else path
 
     return Lanes(config, log)
+
+
+def pytest_unconfigure():
+    """The lock of this process goes with it."""
+    LOCK.unlink(missing_ok=True)
 
 
 def pytest_terminal_summary(terminalreporter):

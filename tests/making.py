@@ -102,6 +102,11 @@ def a_run(case: Case | str = "example/steady@same", block: int = 1, *seconds: fl
     return Run(case=case if isinstance(case, str) else case.name, block=block, **{**fields, **more})
 
 
+def a_run_each(case: Case, *seconds: float) -> list[Run]:
+    """A run of one value in each block from the first."""
+    return [a_run(case, block, second) for block, second in enumerate(seconds, start=1)]
+
+
 def a_failed_run(case: Case | str, block: int = 1, error: str = "exited with code 1", **more: object) -> Run:
     """A run that came to nothing."""
     return msgspec.structs.replace(a_run(case, block), status="failed", error=error, values=(), operations=0, **more)

@@ -13,15 +13,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 MARK = "STEELYARD_TEST_MARK"
-#: Longest that anything is waited for. No test measures this: it only ends what would hang. It is long because a
-#: session waits its turn while another one measures on this machine.
+PACKAGES = Path(__file__).parents[1] / ".ci" / "packages"
+#: Longest that anything is waited for. No test measures this: it only ends what would hang.
 PATIENCE_S = 300.0
 
 
@@ -98,12 +98,21 @@ def command(*arguments: object) -> list[str]:
 
 
 @functools.cache
-def tool(name: str) -> str:
-    """Path of a program that tests need; skips where it is missing, but fails on a machine that is there to test."""
-    found = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-    if found is None:
-        missing(f"{name} is not installed")
-    return str(found)
+def tool(*names: str) -> str:
+    """Path of a program that tests need, the first of these that is there; where none is, the test is skipped, but
+    fails on a machine that is there to test."""
+    folders = [str(Path(sys.executable).parent), os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"]
+    found = [path for name in names if (path := shutil.which(name, path=os.pathsep.join(folders)))]
+    if not found:
+        missing(f"{' or '.join(names)} is not installed{_package(names)}")
+    return found[0]
+
+
+def _package(names: Sequence[str]) -> str:
+    """What to install for one of these programs, if it is one of Debian's."""
+    lines = [line.split() for line in PACKAGES.read_text().splitlines() if not line.startswith("#")]
+    named = [package for package, *programs in lines if set(programs) & set(names)]
+    return f" (Debian: apt-get install {' or '.join(named)})" if named else ""
 
 
 def missing(reason: str) -> NoReturn:

@@ -2,8 +2,8 @@
 """A real Slurm on this host: a controller and a daemon for each of three nodes, on the loopback interface.
 
 It needs no root: the daemons run as whoever runs the tests, and munge has a key and a socket of its own. The nodes are
-one machine under three names, so what measures on them takes turns by the lock of that machine, and what Slurm places
-on one of them takes turns by Slurm.
+one machine under three names, so what measures on them takes turns by one lock, and what Slurm places on one of them
+takes turns by Slurm.
 """
 
 from __future__ import annotations
@@ -76,8 +76,7 @@ class Cluster:
 
     def __init__(self, laboratory: Laboratory) -> None:
         for name in ("munged", "slurmctld", "slurmd", "sbatch", "srun"):
-            if shutil.which(name, path=f"{os.environ.get('PATH', '')}:{_SBIN}") is None:
-                processes.missing(f"{name} is not installed")
+            processes.tool(name)
         self.laboratory = laboratory
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         # Not in pytest's folder: munge wants its socket where everybody may reach it, and a short path.
@@ -128,10 +127,9 @@ class Cluster:
         self._start(name, "slurmd", "-D", "-N", name)
 
     def _start(self, name: str, program: str, *arguments: str) -> None:
-        path = shutil.which(program, path=self.environment()["PATH"])
         with (self.folder / f"{name}.said").open("ab") as said:
             self._daemons[name] = subprocess.Popen(
-                [str(path), *arguments],
+                [processes.tool(program), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
@@ -146,7 +144,8 @@ class Cluster:
 
     def kill_whole_node(self, name: str) -> None:
         """The node dies: its daemon, and all that runs on it."""
-        on_it = processes.marked(name, "SLURMD_NODENAME")
+        ours = set(processes.marked(self.laboratory.mark))  # another cluster may have a node of this name
+        on_it = [pid for pid in processes.marked(name, "SLURMD_NODENAME") if pid in ours]
         steps = {parent for pid in on_it if processes.name_of(parent := _parent(pid)).startswith("slurmstepd")}
         self.kill(name)
         for pid in (*steps, *on_it):

@@ -3,23 +3,8 @@
 
 import json
 
-import pytest
-
 from steelyard.__main__ import main
 from steelyard.errors import SessionFileError, UsageError
-from steelyard.keep import session as sessions
-from tests.unit.judge.sessions import steady, weighed
-
-
-@pytest.fixture
-def kept():
-    """A session of two cases, in the folder where the newest one is looked for."""
-    session = weighed({"call/syscall@same": steady(150e-9), "call/direct@same": steady(1.4e-9)})
-    path = sessions.sessions_folder() / f"20260102T030405-x{sessions.SUFFIX}"
-    with sessions.SessionWriter.create(path, session.header) as writer:
-        for line in (session.plan, *session.runs):
-            writer.append(line)
-    return path
 
 
 def test_the_newest_session_is_judged(kept, capsys):

@@ -10,6 +10,7 @@ from steelyard.errors import SelectionError, SessionFileError, UsageError
 from steelyard.judge import explain
 from steelyard.keep import session as sessions
 from tests.integration.laboratory import words
+from tests.many import lines_of, write
 from tests.unit.judge.sessions import steady, weighed
 
 
@@ -18,10 +19,7 @@ def kept(tmp_path):
     """A session of a pipe and of the calls that it makes, without its switches."""
     session = weighed({"switch/pipe[kind=thread]@same": steady(4e-6), "call/syscall@same": steady(150e-9)})
     path = tmp_path / f"some{sessions.SUFFIX}"
-    with sessions.SessionWriter.create(path, session.header) as writer:
-        for line in (session.plan, *session.runs):
-            writer.append(line)
-    return path
+    return write(path, lines_of(session))
 
 
 def test_what_is_needed_is_measured_and_nothing_else(laboratory):

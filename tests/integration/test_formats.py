@@ -156,7 +156,7 @@ def test_benchstat_reads_hostile_names(written, benchstat):
 def test_compare_py_of_google_benchmark_reads_and_compares_what_is_written_for_it(written):
     program = Path("/usr/share/benchmark/compare.py")
     if not program.exists():
-        processes.missing("compare.py is not installed (Debian: libbenchmark-tools)")
+        processes.missing("compare.py is not installed (Debian: apt-get install libbenchmark-tools)")
     table = ran(sys.executable, program, "--no-color", "benchmarks", *written("google-benchmark")).splitlines()
     p_values = {line.split()[0]: float(line.split()[1]) for line in table if "_pvalue" in line}
     assert p_values["x/slow@same_pvalue"] < 0.001

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field
 
 import pytest
@@ -11,26 +10,9 @@ import pytest
 from steelyard.judge import rules
 from steelyard.judge.report import report
 from steelyard.show import html
-from tests import processes
 from tests.reporting import MARKUP, a_full_session, a_report, hostile
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 60_000
-
-
-@pytest.fixture(scope="module")
-def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        processes.missing("playwright is not installed")
-    program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if program is None:
-        processes.missing("Chromium is not installed")
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @dataclass

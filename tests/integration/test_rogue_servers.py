@@ -35,8 +35,7 @@ def mark():
 
 def ran(way: str, folder: Path, mark: str) -> subprocess.CompletedProcess[str]:
     """A short run of the rogue, as by hand."""
-    if not any(shutil.which(generator) for generator in ("wrk", "ab")):
-        processes.missing("neither wrk nor ab is installed")
+    processes.tool("wrk", "ab")
     program = folder / "request" / f"{way}.py"
     program.parent.mkdir()
     shutil.copy(ROGUE, program)

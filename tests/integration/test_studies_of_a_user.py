@@ -11,20 +11,8 @@ from steelyard.__main__ import main
 from steelyard.errors import StudyError
 from steelyard.keep import session as sessions
 from steelyard.keep import studies
-from tests.unit.judge.sessions import steady, weighed
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-study.md"
-
-
-@pytest.fixture
-def kept():
-    """The session that the how-to measures."""
-    session = weighed({"call/syscall@same": steady(150e-9), "call/direct@same": steady(1.4e-9)})
-    path = sessions.sessions_folder() / f"20260102T030405-x{sessions.SUFFIX}"
-    with sessions.SessionWriter.create(path, session.header) as writer:
-        for line in (session.plan, *session.runs):
-            writer.append(line)
-    return path
 
 
 def written(folder):

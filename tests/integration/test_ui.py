@@ -2,9 +2,7 @@
 """`steelyard ui` over HTTP and in a browser: what it serves and refuses, and that nothing of a file is executed."""
 
 import http.client
-import os
 import re
-import shutil
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -343,28 +341,10 @@ def hostile(place):
         assert NASTY in read(path).header.machine.facts["cpu"]
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    api = (
-        pytest.importorskip("playwright.sync_api")
-        if not os.environ.get("CI")
-        else __import__("playwright.sync_api", fromlist=["sync_api"])
-    )
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("Chromium is not installed")
-        pytest.skip("Chromium is not installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def watched(chromium):
+def watched(browser):
     """A page, and all that it must not do."""
-    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
     page = context.new_page()
     said = []
     page.on("dialog", lambda dialog: (said.append(f"dialog {dialog.message}"), dialog.dismiss()))
@@ -397,8 +377,8 @@ def test_a_person_lists_filters_compares_and_follows_a_case(port, watched):
 
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_is_wider_than_the_window(port, chromium, width, scheme):
-    context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+def test_no_page_is_wider_than_the_window(port, browser, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()
     for path in [path for path in PAGES if "." not in path.partition("?")[0] and "report" not in path]:
         page.goto(f"http://127.0.0.1:{port}{path}")

@@ -2,7 +2,6 @@
 """`steelyard wsgi`: an application of one's own over servers, and one clear sentence for what cannot be weighed."""
 
 import json
-import shutil
 
 import pytest
 
@@ -27,8 +26,7 @@ SERVERS = ("--server", "wsgiref", "--server", "waitress")
 @pytest.fixture
 def shop(laboratory):
     """A laboratory with an application."""
-    if not any(map(shutil.which, ("wrk", "ab"))):
-        processes.missing("neither wrk nor ab is installed")
+    processes.tool("wrk", "ab")
     (laboratory.folder / "shop.py").write_text(APPLICATION)
     return laboratory
 

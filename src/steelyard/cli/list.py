@@ -18,7 +18,9 @@ def command(*selectors: str, json: bool = False) -> None:
     json
         Print every descriptor as JSON.
     """
-    found = catalog.load(catalog.probe_folders())
+    folders = catalog.probe_folders()
+    wanted = catalog.named(folders, selectors)
+    found = catalog.load(folders) if wanted is None else catalog.load_only(folders, wanted)
     chosen = catalog.select(found, selectors, {}, []) if selectors else ()
     names = {case.probe for case in chosen} if selectors else set(found.probes)
     descriptors = [probe.descriptor for name, probe in found.probes.items() if name in names]

@@ -39,7 +39,8 @@ def command(
     json
         Print one object with all rows and the advice.
     """
-    finished = measure_servers(Lab(messages=output.Terminal()), application, load, settings, output_file)
+    lab = Lab(selectors=["request"], messages=output.Terminal())
+    finished = measure_servers(lab, application, load, settings, output_file)
     weighed = judging.weigh(finished)
     if json:
         output.print_json(weighed)

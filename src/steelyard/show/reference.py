@@ -52,6 +52,10 @@ STEELYARD_STUDIES
 
 STEELYARD_PROBES
     Further folders of probes, colon separated, each laid out as question/way.
+
+STEELYARD_LOCK
+    The file by which one session at a time measures on a machine; default /tmp/steelyard-machine.lock. Sessions with
+    different files disturb each other: this is for tests, whose figures nobody reads.
 """
 
 

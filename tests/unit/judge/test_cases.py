@@ -13,6 +13,7 @@ from tests.making import (
     a_metric,
     a_planned,
     a_run,
+    a_run_each,
     a_session,
     a_value,
     counted,
@@ -21,18 +22,13 @@ from tests.making import (
 CASE = a_case()
 
 
-def runs(case, *seconds: float):
-    """A run of one value in each block from the first."""
-    return [a_run(case, block, second) for block, second in enumerate(seconds, start=1)]
-
-
 def only_case(findings):
     [case] = findings.cases
     return case
 
 
 def test_a_case_has_median_interval_minimum_and_its_number_of_runs():
-    figure = only_case(judge(a_session(*runs(CASE, *(n * 1e-6 for n in (3, 1, 2, 6, 5, 4, 7)))))).main
+    figure = only_case(judge(a_session(*a_run_each(CASE, *(n * 1e-6 for n in (3, 1, 2, 6, 5, 4, 7)))))).main
     assert (figure.n, figure.unit, figure.better) == (7, "s", "lower")
     assert (figure.median, figure.minimum) == pytest.approx((4e-6, 1e-6))
     assert figure.low <= figure.median <= figure.high
@@ -40,13 +36,13 @@ def test_a_case_has_median_interval_minimum_and_its_number_of_runs():
 
 
 def test_below_six_runs_there_is_no_interval_and_that_is_said():
-    case = only_case(judge(a_session(*runs(CASE, 1e-6, 2e-6, 3e-6, 4e-6, 5e-6))))
+    case = only_case(judge(a_session(*a_run_each(CASE, 1e-6, 2e-6, 3e-6, 4e-6, 5e-6))))
     assert (case.main.low, case.main.high) == (None, None)
     assert case.caveats == ("5 runs: at least 6 are needed for an interval at 95 %",)
 
 
 def test_a_block_without_a_run_is_no_number():
-    session = a_session(*runs(CASE, 1e-6, 1e-6, 1e-6), a_failed_run(CASE, 4), a_failed_run(CASE, 5))
+    session = a_session(*a_run_each(CASE, 1e-6, 1e-6, 1e-6), a_failed_run(CASE, 4), a_failed_run(CASE, 5))
     case = only_case(judge(session))
     assert case.main.n == 3
     assert "2 of 5 runs failed" in case.caveats
@@ -104,7 +100,7 @@ def test_an_unpinned_case_says_so_also_where_its_runs_did_not_differ(cpus, said)
 
 
 def test_a_pinned_case_is_no_mixture():
-    assert not any("unpinned" in caveat for caveat in only_case(judge(a_session(*runs(CASE, 1e-6)))).caveats)
+    assert not any("unpinned" in caveat for caveat in only_case(judge(a_session(*a_run_each(CASE, 1e-6)))).caveats)
 
 
 def test_runs_that_stayed_disturbed_are_counted():
@@ -123,7 +119,7 @@ BLOCKS = 8
 
 def with_baseline(costs: list[float], overheads: list[float]):
     plan = Plan(cases=(a_planned(CASE, baseline=LOOP.name), a_planned(LOOP, control=True)), blocks=BLOCKS)
-    session = a_session(plan, *runs(CASE, *costs), *runs(LOOP, *overheads), header=a_header(CASE, LOOP))
+    session = a_session(plan, *a_run_each(CASE, *costs), *a_run_each(LOOP, *overheads), header=a_header(CASE, LOOP))
     return next(case for case in judge(session).cases if case.case == CASE.name).main
 
 
@@ -218,7 +214,7 @@ def test_what_the_processor_counted_is_beside_the_other_figures_with_an_interval
     assert (instructions.median, per_cycle.metric, per_cycle.median) == (10.5, "instructions_per_cycle", 1.5)
     assert case.others == ()
     assert case.caveats == ()
-    assert only_case(judge(a_session(*runs(CASE, *[1e-6] * 6)))).counters == ()
+    assert only_case(judge(a_session(*a_run_each(CASE, *[1e-6] * 6)))).counters == ()
 
 
 def test_counts_that_leave_something_out_say_so():

@@ -6,21 +6,12 @@ from tests.making import (
     a_case,
     a_failed_run,
     a_run,
+    a_run_each,
     a_session,
 )
 from tests.unit.judge.sessions import steady, weighed
 
 CASE = a_case()
-
-
-def runs(case, *seconds: float):
-    """A run of one value in each block from the first."""
-    return [a_run(case, block, second) for block, second in enumerate(seconds, start=1)]
-
-
-def only_case(findings):
-    [case] = findings.cases
-    return case
 
 
 def test_a_case_that_never_came_to_a_number_is_not_shown_but_its_failure_is():
@@ -30,13 +21,13 @@ def test_a_case_that_never_came_to_a_number_is_not_shown_but_its_failure_is():
 
 
 def test_a_session_without_end_is_not_complete():
-    findings = judge(a_session(*runs(CASE, 1e-6, 1e-6, 1e-6)))
+    findings = judge(a_session(*a_run_each(CASE, 1e-6, 1e-6, 1e-6)))
     assert (findings.complete, findings.blocks, findings.wall_s) == (False, 3, None)
 
 
 def test_a_complete_session_says_how_much_of_it_was_timed():
     end = End(at="2026", reason="blocks", blocks=3, wall_s=2.0, timed_s=1.5)
-    findings = judge(a_session(*runs(CASE, 1e-6), end))
+    findings = judge(a_session(*a_run_each(CASE, 1e-6), end))
     assert (findings.complete, findings.blocks, findings.timed_share) == (True, 3, 0.75)
 
 

@@ -47,9 +47,8 @@ def command(
         File to write.
     """
     settings.check()
-    cases = Lab(messages=output.Terminal()).select(
-        selectors, param or [], placement or [], brief=brief or not selectors
-    )
+    lab = Lab(selectors=selectors, messages=output.Terminal())
+    cases = lab.select(selectors, param or [], placement or [], brief=brief or not selectors)
     plan = FleetPlan(
         id=os.urandom(6).hex(),
         steelyard=steelyard.__version__,

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special
+from scipy import special
 
 from steelyard.judge.stats.checks import FloatArray, costs
 
@@ -129,6 +129,8 @@ def _allows_break(n: FloatArray, cpus: float) -> bool:
 
 
 def _fit(form: Form, n: FloatArray, cost: FloatArray, cpus: float | None) -> _Fit:
+    from scipy import optimize  # takes 0.2 s, and most sessions have no curve
+
     design = np.column_stack([np.ones_like(n), _SHAPES[form](n), _past_break(form, n, cpus)])
     # Columns of n log n reach millions beside ones; the solver's tolerance needs them alike.
     size = np.maximum(np.abs(design).max(axis=0), 1e-300)
