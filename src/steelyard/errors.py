@@ -40,8 +40,8 @@ class StudyError(SteelyardError):
     exit_code = 67
 
 
-class EngineError(SteelyardError):
-    """The engine that should place a fleet's work is not installed, or refuses what is asked of it."""
+class BackendError(SteelyardError):
+    """The backend that should place a fleet's work is not installed, or refuses what is asked of it."""
 
     exit_code = 68
 

@@ -199,15 +199,15 @@ class Loaded:
             raise SelectionError(f'"{case}" stands for {len(names)} cases of these sessions: name one')
         rows = []
         for series in history(names[0], pasts, margin).series:
-            turned = {turn.index: turn for turn in series.turns}
-            level = series.turns[0].before if series.turns else None
+            changed = {change.index: change for change in series.change_points}
+            level = series.change_points[0].before if series.change_points else None
             for number, one in enumerate(series.sessions):
-                turn = turned.get(number)
-                level = turn.after if turn else level
-                differences = turn.differences if turn else ()
+                change = changed.get(number)
+                level = change.after if change else level
+                differences = change.differences if change else ()
                 said = "; ".join(f"{item.what}: {item.before} → {item.after}" for item in differences)
                 row = {name: getattr(one, name) for name in _HISTORY if name not in ("file", "level")}
-                row |= {"file": one.path, "level": level, "change": turn is not None, "differences": said}
+                row |= {"file": one.path, "level": level, "change": change is not None, "differences": said}
                 rows.append({**row, "void": one.void})
         return self._frame((*_HISTORY, "change", "differences", "void"), rows)
 

@@ -376,15 +376,15 @@ class Imported(Record, frozen=True, kw_only=True):
 class Placed(Record, frozen=True, kw_only=True):
     """How a session of a fleet came to be.
 
-    ``plan`` is the identity of the plan, ``token`` that of the session in its fleet: ``node.number``. ``job`` is the
-    engine's name for what ran it and ``restart`` how often the engine had run that before. ``lock_wait_s``: how long it
-    waited for the machine, and ``idle_wait_s`` for the machine to be idle; None where it was not asked to be.
+    ``plan`` is the identity of the plan, ``token`` that of the session in its fleet: ``node.number``. ``job`` is
+    what the backend calls its job and ``restart`` how often that job had been started before. ``lock_wait_s``: how long
+    it waited for the machine, and ``idle_wait_s`` for the machine to be idle; None where it was not asked to be.
     """
 
     plan: str
     token: str
     node: str
-    engine: str = ""
+    backend: str = msgspec.field(name="engine", default="")
     job: str = ""
     restart: Count = 0
     lock_wait_s: Seconds = 0.0
@@ -619,24 +619,24 @@ class FleetPlan(Record, frozen=True, kw_only=True, tag="fleet plan", tag_field="
 
 
 class FleetOrder(Record, frozen=True, kw_only=True):
-    """What was asked for when a fleet was begun: so many sessions on each of these nodes, by this engine.
+    """What was asked for when a fleet was begun: the number of sessions on each of these nodes, and the backend.
 
-    ``node_options`` are passed to `steelyard fleet node`, ``engine_options`` to the engine.
+    ``node_options`` are passed to `steelyard fleet node`, ``backend_options`` to the backend.
     """
 
     id: str
     at: str
-    engine: str
+    backend: str = msgspec.field(name="engine")
     nodes: tuple[str, ...]
     sessions: int
     time_limit_s: float
     node_options: tuple[str, ...] = ()
-    engine_options: tuple[str, ...] = ()
+    backend_options: tuple[str, ...] = msgspec.field(name="engine_options", default=())
     partition: str | None = None
 
 
 class FleetNode(Record, frozen=True, kw_only=True):
-    """What an engine says of a node: whether work can be placed on it now, and why not."""
+    """What a backend says of a node: whether work can be placed on it now, and why not."""
 
     name: str
     usable: bool
@@ -644,7 +644,7 @@ class FleetNode(Record, frozen=True, kw_only=True):
 
 
 class FleetJob(Record, frozen=True, kw_only=True):
-    """What an engine says of the job of a token. ``code``: the exit code of a job that ended, where it is known."""
+    """What a backend says of the job of a token. ``code``: the exit code of a job that ended, where it is known."""
 
     job: str
     state: Literal["queued", "running", "ended"]
@@ -652,10 +652,10 @@ class FleetJob(Record, frozen=True, kw_only=True):
     code: int | None = None
 
 
-class Word(Record, frozen=True, kw_only=True):
-    """What the part of a fleet that runs on a node says of itself, in the fleet's folder. Times are seconds since 1970.
+class Heartbeat(Record, frozen=True, kw_only=True):
+    """What an attempt at a token writes of itself into the fleet's folder. Times are seconds since 1970.
 
-    ``code`` is the exit code, and only in the last word; ``done`` of ``of`` runs, about ``left_s`` to go.
+    ``code`` is the exit code, and only in the last one; ``done`` of ``of`` runs, about ``left_s`` to go.
     """
 
     at: float
@@ -671,8 +671,8 @@ class Word(Record, frozen=True, kw_only=True):
     code: int | None = None
 
 
-class Standing(Record, frozen=True, kw_only=True):
-    """Where a session of a fleet stands."""
+class TokenStatus(Record, frozen=True, kw_only=True):
+    """How far the session of a token is."""
 
     token: str
     node: str

@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.judge import proving
 from steelyard.judge.proving import binomial_bound
-from steelyard.judge.stats.comparison import CONFIDENCE, Verdict, compare_paired
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Verdict, compare_paired
 from steelyard.judge.stats.unpaired import BETWEEN_SESSIONS, compare_unpaired
 
 
@@ -101,4 +101,4 @@ def test_two_sessions_of_one_program_are_seldom_called_different(n, sentinels):
         b, sentinel_b = noise[1] * np.exp(machine + moved), noise[3] * np.exp(machine)
         comparison = compare_unpaired(noise[0], b, noise[2], sentinel_b)
         covered += comparison.low <= 1 <= comparison.high
-    assert binomial_bound(trials - covered, trials) <= 1 - CONFIDENCE + 0.03
+    assert binomial_bound(trials - covered, trials) <= 1 - VERDICT_CONFIDENCE + 0.03

@@ -16,9 +16,9 @@ import pytest
 
 import steelyard
 from steelyard.errors import (
+    BackendError,
     BusyError,
     CasesFailedError,
-    EngineError,
     IncompleteError,
     NothingMeasuredError,
     OutputError,
@@ -35,7 +35,7 @@ from tests.many import a_variation, write
 
 #: As quick as a session can be, on a machine that tests keep busy.
 QUICK = ("--quick", "--target", "1ms", "--values", "2", "--blocks", "2", "--deadline", "2s", "--seed", "1")
-RUN = ("fleet", "run", "plan.json", "--engine", "local", "--even-if-busy", "-o", "fleet")
+RUN = ("fleet", "run", "plan.json", "--backend", "local", "--even-if-busy", "-o", "fleet")
 
 
 def planned(laboratory, *selectors: str) -> FleetFolder:
@@ -72,7 +72,7 @@ def test_the_same_plan_on_each_node_brings_a_session_a_token(laboratory, rogue):
         assert session.end is not None
         assert [case.name for case in session.header.selection] == plan["cases"]
         placed = session.header.placed
-        assert (placed.token, placed.node, placed.engine, placed.plan) == (token, token[0], "local", plan["id"])
+        assert (placed.token, placed.node, placed.backend, placed.plan) == (token, token[0], "local", plan["id"])
         assert [audit.moment for audit in session.audits] == ["before", "after"]
     assert len({session.header.seed for session in found.values()}) == 4
     assert_nothing_overlaps(found.values())
@@ -127,7 +127,7 @@ def command_line(pid: int) -> str:
 
 
 def measuring(folder: FleetFolder, token: str) -> bool:
-    return any(word.what == "measuring" for attempt in folder.words().get(token, ()) for word in attempt)
+    return any(word.what == "measuring" for attempt in folder.heartbeats().get(token, ()) for word in attempt)
 
 
 def probes(laboratory) -> list[int]:
@@ -229,7 +229,7 @@ def test_a_machine_without_room_of_its_own_says_so(laboratory):
     assert done.returncode == StorageError.exit_code, done.stderr
     assert "nothing of the session was kept: make room there" in words(done.stderr)
     assert folder.delivered() == {}
-    assert folder.words()["a.1"][-1][-1].code == StorageError.exit_code
+    assert folder.heartbeats()["a.1"][-1][-1].code == StorageError.exit_code
 
 
 def test_a_part_that_is_told_to_stop_leaves_nothing(laboratory, rogue):
@@ -242,7 +242,7 @@ def test_a_part_that_is_told_to_stop_leaves_nothing(laboratory, rogue):
     assert part.returncode == 143
     assert "Traceback" not in err
     assert folder.delivered() == {}
-    assert folder.words()["a.1"][-1][-1].said == "it was told to stop"
+    assert folder.heartbeats()["a.1"][-1][-1].said == "it was told to stop"
     laboratory.assert_nothing_is_left()
 
 
@@ -270,12 +270,16 @@ def test_without_a_shared_folder_sessions_come_as_output(laboratory):
 REFUSALS = {
     "no plan": (["run", "nowhere.json"], UsageError, "cannot be read"),
     "something else": (["run", "other.json"], UsageError, "no plan of a fleet"),
-    "no engine": (["run", "plan.json", "--engine", "smoke"], EngineError, "no engine"),
-    "a partition of this machine": (["run", "plan.json", "--engine", "local", "--partition", "x"], EngineError, "part"),
-    "no node": (["run", "plan.json", "--engine", "local", "--nodes", "../x"], UsageError, "no name of a node"),
-    "a node twice": (["run", "plan.json", "--engine", "local", "--nodes", "a,a"], UsageError, "names a node twice"),
+    "no backend": (["run", "plan.json", "--engine", "smoke"], BackendError, "no backend"),
+    "a partition of this machine": (
+        ["run", "plan.json", "--backend", "local", "--partition", "x"],
+        BackendError,
+        "part",
+    ),
+    "no node": (["run", "plan.json", "--backend", "local", "--nodes", "../x"], UsageError, "no name of a node"),
+    "a node twice": (["run", "plan.json", "--backend", "local", "--nodes", "a,a"], UsageError, "names a node twice"),
     "no session": (["run", "plan.json", "--sessions", "0"], UsageError, "at least 1"),
-    "sbatch for nothing": (["run", "plan.json", "--engine", "local", "--sbatch=-A x"], UsageError, "--engine slurm"),
+    "sbatch for nothing": (["run", "plan.json", "--backend", "local", "--sbatch=-A x"], UsageError, "--backend slurm"),
     "no fleet": (["status", "."], UsageError, "no fleet"),
     "nothing to resume": (["resume", "."], UsageError, "no fleet"),
     "a plan that is there": (["plan", "null"], OutputError, "exists"),

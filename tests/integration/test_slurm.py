@@ -23,7 +23,7 @@ from tests.integration.test_fleet import assert_nothing_overlaps, measuring, ses
 FILES = Path(__file__).parents[2] / "docs" / "how-to" / "files"
 #: Sessions wait for each other by the lock of the one machine that all nodes are.
 PATIENCE_S = 4 * processes.PATIENCE_S
-RUN = ("fleet", "run", "plan.json", "--engine", "slurm", "--even-if-busy", "--poll", "200ms", "--node-wait", "1s")
+RUN = ("fleet", "run", "plan.json", "--backend", "slurm", "--even-if-busy", "--poll", "200ms", "--node-wait", "1s")
 RESUME = ("fleet", "resume", "--poll", "200ms", "--node-wait", "1s")
 
 
@@ -69,7 +69,7 @@ def do(cluster: Cluster, *arguments: object, **more) -> tuple[int, str]:
 
 
 def any_measuring(folder: FleetFolder, node: str) -> bool:
-    return any(measuring(folder, token) for token in folder.words() if token.startswith(node))
+    return any(measuring(folder, token) for token in folder.heartbeats() if token.startswith(node))
 
 
 def probes(cluster: Cluster) -> list[int]:
@@ -79,7 +79,7 @@ def probes(cluster: Cluster) -> list[int]:
 def assert_attempts_take_turns_on_each_node(folder: FleetFolder) -> None:
     """By what the parts say: on a node the next attempt begins after the one before has said its last word."""
     spans: dict[str, list[tuple[float, float]]] = {node: [] for node in NODES}
-    for token, attempts in folder.words().items():
+    for token, attempts in folder.heartbeats().items():
         spans[token.partition(".")[0]] += [(said[0].at, said[-1].at) for said in attempts]
     for on_node in spans.values():
         assert all(first[1] <= second[0] + 0.01 for first, second in itertools.pairwise(sorted(on_node)))
@@ -91,7 +91,7 @@ def assert_nine_sessions(folder: FleetFolder) -> None:
     assert set(found) == {f"{node}.{number}" for node in NODES for number in (1, 2, 3)}
     assert all(session.end for session in found.values())
     assert len({session.header.id for session in found.values()}) == 9
-    assert {session.header.placed.engine for session in found.values()} == {"slurm"}
+    assert {session.header.placed.backend for session in found.values()} == {"slurm"}
     assert_nothing_overlaps(found.values())
     assert_attempts_take_turns_on_each_node(folder)
 
@@ -180,7 +180,7 @@ def test_what_is_requeued_cancelled_or_never_starts(cluster, folder):
     code, said = do(cluster, *RESUME, folder.path)
     assert code == 0, said
     assert set(folder.delivered()) == {"n1.1", "n2.1", "n3.1"}
-    assert len(folder.words()[first]) >= 2
+    assert len(folder.heartbeats()[first]) >= 2
     assert_nothing_overlaps(sessions_of(folder).values())
 
 

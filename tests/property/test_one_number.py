@@ -31,7 +31,7 @@ SHAPES = {
     "flat": [1.0] * 20,
     "warm-up": [3.0] * 12 + [1.0] * 8,
     "slowdown": [1.0] * 12 + [1.5] * 8,
-    "never at rest": [1.0] * 16 + [3.0] * 4,
+    "never steady": [1.0] * 16 + [3.0] * 4,
     "uneven": [1.0, 4.0, 2.0, 3.0, 5.0],
     "short": [3.0, 1.0],
     "one": [2.0],
@@ -80,7 +80,7 @@ def runs_of(draw, case):
 
 @st.composite
 def sessions(draw):
-    """A session of two probes with their own statistic, metrics, and way to come to rest."""
+    """A session of two probes with their own statistic, metrics, and way to a steady state."""
     probes, runs = [], []
     cases = (a_case("call/one"), a_case("lock/two", n=2))
     for case in cases:
@@ -267,7 +267,7 @@ def test_of_a_probe_that_warms_up_only_the_steady_state_counts_everywhere(tmp_pa
     case = a_case("call/one")
     header = a_header(case, probes=(a_descriptor(case.probe, warms_up=True),))
     runs = [a_run(case, block, *(1e-6 * part for part in SHAPES["warm-up"])) for block in range(1, 7)]
-    runs.append(a_run(case, 7, *(1e-6 * part for part in SHAPES["never at rest"])))
+    runs.append(a_run(case, 7, *(1e-6 * part for part in SHAPES["never steady"])))
     path = write(tmp_path / f"a{SUFFIX}", lines_of(a_session(*runs, header=header)))
     with open_places([path], print) as opened:
         [(n, median, mean)] = opened.ask(

@@ -199,7 +199,7 @@ def _unpinned(several: FloatArray) -> str:
 
 
 def _warm_up(runs: CaseRuns) -> str | None:
-    """In which ways the runs of a probe that warms up came to rest, in a sentence; None for other probes."""
+    """How the runs of a probe that warms up reached a steady state, in a sentence; None for other probes."""
     shapes = Counter(found.shape for run in runs.counted if (found := runs.warm_up(run)))
     if not shapes:
         return None

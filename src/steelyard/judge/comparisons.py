@@ -22,8 +22,9 @@ from steelyard.judge.imported import as_file, with_only
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, run_number
 from steelyard.judge.stats import stopping
 from steelyard.judge.stats.checks import matched
-from steelyard.judge.stats.comparison import CONFIDENCE, Comparison, compare_paired
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Comparison, compare_paired
 from steelyard.judge.stats.family import hold
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.judge.stats.planning import forecast
 from steelyard.judge.stats.summary import median_interval
 from steelyard.judge.stats.unpaired import BETWEEN_SESSIONS, compare_unpaired
@@ -131,7 +132,7 @@ def _one(pair: _Pair, held: Comparison, *, may_go_on: bool) -> Compared:
 
 
 def _overlap(a: FloatArray, b: FloatArray) -> bool | None:
-    first, second = median_interval(a, 0.95), median_interval(b, 0.95)
+    first, second = median_interval(a, INTERVAL_CONFIDENCE), median_interval(b, INTERVAL_CONFIDENCE)
     if not (first.bounded and second.bounded):
         return None
     return first.low <= second.high and second.low <= first.high
@@ -189,7 +190,7 @@ def compare_cases(
     labels: tuple[str, str],
     *,
     margin: float,
-    alpha: float = 1 - CONFIDENCE,
+    alpha: float = 1 - VERDICT_CONFIDENCE,
     metric: str | None = None,
 ) -> Comparisons:
     """Cases of one session by blocks. ``pairs``: what to call the pair, and the two names of cases.
@@ -227,7 +228,7 @@ def compare_cases(
 def alpha_at(blocks: int, looks: Sequence[int], planned: int) -> float:
     """The error rate that may be spent when a session of at most ``planned`` blocks is looked at after ``blocks``."""
     done = [look for look in looks if look < blocks] + [blocks]
-    return 1 - stopping.look_confidence(done, planned, 1 - CONFIDENCE)
+    return 1 - stopping.look_confidence(done, planned, 1 - VERDICT_CONFIDENCE)
 
 
 # --- between sessions -------------------------------------------------------------------------------------------------
@@ -247,7 +248,7 @@ def _sentinel(session: Session, by_name: dict[str, CaseRuns]) -> FloatArray:
     return _finite(np.concatenate([np.array(ends, dtype=np.float64), null.sample(metric)]))
 
 
-def compare_sessions(a: Session, b: Session, *, margin: float, alpha: float = 1 - CONFIDENCE) -> Comparisons:
+def compare_sessions(a: Session, b: Session, *, margin: float, alpha: float = 1 - VERDICT_CONFIDENCE) -> Comparisons:
     """The cases that two sessions share, with the sentinel as covariate.
 
     An imported session has none: it, and what it is compared with, counts as a file of another tool.
@@ -317,7 +318,7 @@ def _unpaired(name: str, a: CaseRuns, b: CaseRuns, sentinels: Sequence[FloatArra
 
 
 def compare_machines(
-    a: FleetData, b: FleetData, labels: tuple[str, str], *, margin: float, alpha: float = 1 - CONFIDENCE
+    a: FleetData, b: FleetData, labels: tuple[str, str], *, margin: float, alpha: float = 1 - VERDICT_CONFIDENCE
 ) -> tuple[Comparisons, ...]:
     """Two kernels or settings on the same machines: paired within each machine, one comparison for each machine key.
 
@@ -393,7 +394,9 @@ def _level(side: FleetData, case: FleetCase, machines: Sequence[FleetMachine]) -
 # --- files of other tools ---------------------------------------------------------------------------------------------
 
 
-def compare_files(a: ForeignFile, b: ForeignFile, *, margin: float, alpha: float = 1 - CONFIDENCE) -> Comparisons:
+def compare_files(
+    a: ForeignFile, b: ForeignFile, *, margin: float, alpha: float = 1 - VERDICT_CONFIDENCE
+) -> Comparisons:
     """The benchmarks that two files share. What lacks the process level gets a wider interval, and a caveat."""
     by_name = {sample.name: sample for sample in b.samples}
     pairs, caveats = [], [*a.caveats, *b.caveats]

@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.judge.samples import CaseRuns, run_number
 from steelyard.judge.stats.checks import matched
 from steelyard.judge.stats.comparison import Comparison, Verdict, compare_paired
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.records import Case, Record, Session
 
 #: Confidence at which a control must fail: one good session in a thousand.
@@ -77,7 +78,7 @@ def _identical(by_name: Mapping[str, CaseRuns]) -> Control | None:
 def _planted(by_name: Mapping[str, CaseRuns]) -> Control | None:
     """Failed when the planted difference is surely another one, or is not found with enough blocks to find it."""
     strict = _compare(by_name, _null(0, 0), _null(5, 0), _CONFIDENCE, 0.0)
-    usual = _compare(by_name, _null(0, 0), _null(5, 0), 0.95, 0.0)
+    usual = _compare(by_name, _null(0, 0), _null(5, 0), INTERVAL_CONFIDENCE, 0.0)
     if strict is None or usual is None:
         return None
     found = usual.low > 1.0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A composite cost as a sum of measured simple ones, and the rest that they do not explain.
+"""A composite cost as a sum of measured simple ones, and the residual that they do not explain.
 
 What a cost is made of is declared in library/composites/*.toml, one file a composite. Its parts are added block by
 block where they were measured in the session of the composite, and by `stats.sums` where they come from another one.
-The rest is never clamped: parts that cost more than the whole are said to.
+The residual is never clamped: parts that cost more than the whole are said to.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ from steelyard.errors import InstallationError
 from steelyard.judge.claims import ClaimVerdict, Operand
 from steelyard.judge.evidence import Column, Measured, NoAnswer
 from steelyard.judge.samples import FloatArray
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.judge.stats.summary import median_interval, middle
 from steelyard.judge.stats.sums import Total, total
 from steelyard.records import Case, CasePattern, Record, Session, Value
 
-#: Of a description, by which nothing is decided: no proof is needed that its rate is kept, as of verdicts.
-CONFIDENCE = 0.95
-#: A rest above this share of the cost is said to be large.
+#: A residual above this share of the cost is said to be large.
 LARGE = 0.25
 #: What the kernel counts of a batch.
 ACCOUNTED = ("minor_faults", "voluntary", "involuntary")
@@ -38,11 +37,11 @@ _PLACEHOLDER = re.compile(r"\{([a-z0-9_]+)\}")
 
 
 class State(StrEnum):
-    """What the interval of the rest allows to be said."""
+    """What the interval of the residual allows to be said."""
 
     EXPLAINED = "explained"
-    REST = "a rest"
-    LARGE_REST = "a large rest"
+    RESIDUAL = "a residual"
+    LARGE_RESIDUAL = "a large residual"
     OVER_EXPLAINED = "over-explained"
     UNDECIDED = "undecided"
     INCOMPLETE = "incomplete"
@@ -157,7 +156,7 @@ class Sum(Record, frozen=True, kw_only=True):
 
 
 class Explanation(Record, frozen=True, kw_only=True):
-    """A case with its parts. ``rest`` is there when no part is missing."""
+    """A case with its parts. ``residual`` is there when no part is missing."""
 
     composite: str
     case: str
@@ -172,7 +171,7 @@ class Explanation(Record, frozen=True, kw_only=True):
     parts: tuple[PartSeen, ...]
     missing: tuple[PartMissing, ...]
     explained: Sum | None
-    rest: Sum | None
+    residual: Sum | None = msgspec.field(name="rest")
     caveats: tuple[str, ...]
 
 
@@ -323,10 +322,10 @@ def _explain(name: str, composite: Composite, case: Case, sessions: Sequence[Mea
         except NoAnswer as answer:
             missing.append(PartMissing(what=part.what, case=bound(part.case, case), reason=answer.reason))
     centre = middle(_there(whole.values))
-    explained = rest = None
+    explained = residual = None
     if not missing:
         explained = _sum([], terms, whole, sign=1.0)
-        rest = _sum([whole.values], terms, whole, sign=-1.0)
+        residual = _sum([whole.values], terms, whole, sign=-1.0)
     return Explanation(
         composite=name,
         case=case.name,
@@ -335,13 +334,13 @@ def _explain(name: str, composite: Composite, case: Case, sessions: Sequence[Mea
         made_of=composite.made_of,
         source=composite.source,
         note=composite.note,
-        state=_state(rest),
+        state=_state(residual),
         n=_there(whole.values).size,
         whole=_of_whole(whole),
         parts=tuple(_seen(term, centre, sessions) for term in terms),
         missing=tuple(missing),
         explained=explained,
-        rest=rest,
+        residual=residual,
         caveats=_caveats([whole, *(column for term in terms for column in term.columns)]),
     )
 
@@ -414,7 +413,7 @@ def _accounted(name: str, value: Value) -> float | None:
 
 def _seen(term: _Term, whole: float, sessions: Sequence[Measured]) -> PartSeen:
     costs = _there(term.costs)
-    interval = median_interval(costs, CONFIDENCE)
+    interval = median_interval(costs, INTERVAL_CONFIDENCE)
     return PartSeen(
         what=term.part.what,
         because=term.part.because,
@@ -436,17 +435,17 @@ def _sum(first: list[FloatArray], terms: Sequence[_Term], whole: Column, sign: f
         rows = [sign * term.costs for term in terms if term.source == source] + (first if source == 0 else [])
         if rows:
             samples.append(_there(np.sum(rows, axis=0)))
-    found = total(samples, CONFIDENCE)
+    found = total(samples, INTERVAL_CONFIDENCE)
     centre = middle(_there(whole.values))
     if len(samples) > 1:
         return _as_sum(found, found.value / centre)
     rows = [sign * term.costs for term in terms] + first
-    shares = total([_there(np.sum(rows, axis=0) / whole.values)], CONFIDENCE)
+    shares = total([_there(np.sum(rows, axis=0) / whole.values)], INTERVAL_CONFIDENCE)
     return _as_sum(found, shares.value, shares)
 
 
 def _of_whole(whole: Column) -> Sum:
-    return _as_sum(total([_there(whole.values)], CONFIDENCE), 1.0)
+    return _as_sum(total([_there(whole.values)], INTERVAL_CONFIDENCE), 1.0)
 
 
 def _as_sum(found: Total, share: float, shares: Total | None = None) -> Sum:
@@ -460,17 +459,21 @@ def _as_sum(found: Total, share: float, shares: Total | None = None) -> Sum:
     )
 
 
-def _state(rest: Sum | None) -> State:
-    if rest is None:
+def _state(residual: Sum | None) -> State:
+    if residual is None:
         return State.INCOMPLETE
-    if rest.low is None or rest.high is None:
+    if residual.low is None or residual.high is None:
         return State.UNDECIDED
-    if rest.high < 0:
+    if residual.high < 0:
         return State.OVER_EXPLAINED
-    if rest.low > 0:
-        return State.LARGE_REST if rest.share > LARGE else State.REST
+    if residual.low > 0:
+        return State.LARGE_RESIDUAL if residual.share > LARGE else State.RESIDUAL
     # It may be nothing: that explains the cost only if it cannot be much either.
-    most = rest.high * rest.share / rest.value if rest.share_high is None and rest.value else rest.share_high
+    most = (
+        residual.high * residual.share / residual.value
+        if residual.share_high is None and residual.value
+        else residual.share_high
+    )
     return State.EXPLAINED if most is not None and most <= LARGE else State.UNDECIDED
 
 

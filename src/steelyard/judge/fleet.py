@@ -32,19 +32,18 @@ from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.samples import case_runs
 from steelyard.judge.stats import mmd, outlying
 from steelyard.judge.stats.checks import FloatArray
-from steelyard.judge.stats.comparison import CONFIDENCE
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Verdict
 from steelyard.judge.stats.family import holm
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.records import Better, Record, Session
 
 IntArray = npt.NDArray[np.intp]
-Verdict = Literal["different", "equivalent", "undecided"]
 
 #: How the error rate is shared out: a fault mostly shows in a whole family, which is where it is easiest to see. Less
 #: than half of it is given out: levels are medians of a few cases, and their tails are longer than the normal ones that
 #: are assumed of them. At four deviations, where 200 machines are judged, twice as many lie outside; with all of it
 #: given out, 74 of 1200 healthy synthetic fleets with a session a machine had one accused.
 _FAMILY_SHARE, _CASE_SHARE, _SCATTER_SHARE = 0.2, 0.1, 0.1
-_OWN_CONFIDENCE = 0.95
 #: Shuffles of a discrepancy, and how few of them may be as large.
 _SHUFFLES = 1999
 _REAL_SCATTER = 0.001
@@ -230,7 +229,7 @@ def _median(values: FloatArray, axis: int) -> FloatArray:
 
 
 def judge_fleet(
-    data: FleetData, margin: float = 0.02, alpha: float = 1 - CONFIDENCE, left_out: Sequence[str] = ()
+    data: FleetData, margin: float = 0.02, alpha: float = 1 - VERDICT_CONFIDENCE, left_out: Sequence[str] = ()
 ) -> FleetFindings:
     """What may be said of each machine beside the others of its key; the error rate is held over all of them.
 
@@ -531,7 +530,7 @@ def _quantile(values: FloatArray, axis: int) -> FloatArray:
 @lru_cache(maxsize=256)
 def _ranks(n: int, quantile: float) -> tuple[int, int]:
     """Ranks, from 1, of the order statistics that end the interval of a quantile of n values; 0 for no end."""
-    tail = (1 - _OWN_CONFIDENCE) / 2
+    tail = (1 - INTERVAL_CONFIDENCE) / 2
     counts = np.arange(n + 1)
     at_most = special.bdtr(counts, n, quantile) if n else np.ones(1)
     low = int(np.searchsorted(at_most, tail, side="right"))

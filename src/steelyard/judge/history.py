@@ -10,6 +10,8 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
+import msgspec
+
 from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.samples import CaseRuns, case_runs
 from steelyard.judge.stats.changes import find_changes
@@ -48,7 +50,7 @@ class Difference(Record, frozen=True, kw_only=True):
     after: str
 
 
-class Turn(Record, frozen=True, kw_only=True):
+class ChangePoint(Record, frozen=True, kw_only=True):
     """A change of level before session ``index`` of the machine's series; ``p_value`` has the search accounted for."""
 
     index: int
@@ -69,7 +71,7 @@ class Series(Record, frozen=True, kw_only=True):
     unit: str
     better: Better
     sessions: tuple[Past, ...]
-    turns: tuple[Turn, ...]
+    change_points: tuple[ChangePoint, ...] = msgspec.field(name="turns")
     caveats: tuple[str, ...]
 
 
@@ -153,7 +155,7 @@ def _series(sessions: Sequence[Past], margin: float) -> Series:
     if void := sum(one.void is not None for one in sessions):
         caveats.append(f"{void} sessions are void and take no part in the changes")
     medians = [sessions[number].median for number in counted]
-    turns: list[Turn] = []
+    change_points: list[ChangePoint] = []
     if len(counted) < FEWEST_SESSIONS:
         caveats.append(f"{len(counted)} sessions: at least {FEWEST_SESSIONS} are needed to find a change")
     elif min(medians) <= 0:
@@ -161,8 +163,8 @@ def _series(sessions: Sequence[Past], margin: float) -> Series:
     else:
         for change in find_changes(medians, least=margin):
             before, after = sessions[counted[change.index - 1]], sessions[counted[change.index]]
-            turns.append(
-                Turn(
+            change_points.append(
+                ChangePoint(
                     index=counted[change.index],
                     before=change.before,
                     after=change.after,
@@ -179,7 +181,7 @@ def _series(sessions: Sequence[Past], margin: float) -> Series:
         unit=last.unit,
         better=last.better,
         sessions=tuple(sessions),
-        turns=tuple(turns),
+        change_points=tuple(change_points),
         caveats=tuple(caveats),
     )
 

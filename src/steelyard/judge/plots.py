@@ -44,7 +44,7 @@ class Spot(Record, frozen=True, kw_only=True):
     modes: tuple[Mode, ...] = ()
 
 
-class Ghost(Record, frozen=True, kw_only=True):
+class ReferencePoint(Record, frozen=True, kw_only=True):
     """A figure of somebody else beside ours. ``error`` is what is known to be wrong with it."""
 
     x: int | None
@@ -61,7 +61,7 @@ class Series(Record, frozen=True, kw_only=True):
     group: str
     joined: bool
     spots: tuple[Spot, ...]
-    ghosts: tuple[Ghost, ...] = ()
+    reference_points: tuple[ReferencePoint, ...] = ()
 
 
 class Plot(Record, frozen=True, kw_only=True):
@@ -99,13 +99,13 @@ def _spot(case: CaseFinding, x: int | None, metric: str) -> Spot:
     )
 
 
-def _ghosts(case: CaseFinding, x: int | None, metric: str) -> tuple[Ghost, ...]:
+def _reference_points(case: CaseFinding, x: int | None, metric: str) -> tuple[ReferencePoint, ...]:
     figure = case.figure(metric) or case.main
-    return tuple(_ghost(item, x) for item in figure.published if item.figure.unit == figure.unit)
+    return tuple(_reference_point(item, x) for item in figure.published if item.figure.unit == figure.unit)
 
 
-def _ghost(item: Published, x: int | None) -> Ghost:
-    return Ghost(
+def _reference_point(item: Published, x: int | None) -> ReferencePoint:
+    return ReferencePoint(
         x=x,
         value=item.figure.value,
         mechanism=item.figure.mechanism,
@@ -170,7 +170,9 @@ def _row(probe: str, members: Sequence[CaseFinding]) -> Series:
         group=question_of(probe),
         joined=False,
         spots=tuple(_spot(case, None, case.main.metric) for case in members),
-        ghosts=tuple(dict.fromkeys(ghost for case in members for ghost in _ghosts(case, None, case.main.metric))),
+        reference_points=tuple(
+            dict.fromkeys(point for case in members for point in _reference_points(case, None, case.main.metric))
+        ),
     )
 
 
@@ -250,7 +252,7 @@ def _series(by_name: Mapping[str, CaseFinding], curve: Curve, subject: str, alik
         group=curve.probe,
         joined=True,
         spots=tuple(_spot(case, x, curve.metric) for case, x in at),
-        ghosts=tuple(ghost for case, x in at for ghost in _ghosts(case, x, curve.metric)),
+        reference_points=tuple(point for case, x in at for point in _reference_points(case, x, curve.metric)),
     )
 
 
@@ -308,7 +310,7 @@ def _study(table: StudyTable, by_name: dict[str, CaseFinding], name: str) -> Plo
                 group=table.title,
                 joined=True,
                 spots=tuple(_spot(case, x, case.main.metric) for case, x in ours.get(head, [])),
-                ghosts=theirs.get(head, ()),
+                reference_points=theirs.get(head, ()),
             )
             for head in dict.fromkeys([*theirs, *ours])
         ),
@@ -322,6 +324,8 @@ def _measured(table: StudyTable, column: TableColumn, by_name: dict[str, CaseFin
     return [(by_name[entry.of], x) for entry, x in points if entry is not None and isinstance(entry.of, str)]
 
 
-def _published(table: StudyTable, column: TableColumn) -> tuple[Ghost, ...]:
+def _published(table: StudyTable, column: TableColumn) -> tuple[ReferencePoint, ...]:
     points = zip(column.entries, table.at, strict=True)
-    return tuple(_ghost(entry.of, x) for entry, x in points if entry is not None and isinstance(entry.of, Published))
+    return tuple(
+        _reference_point(entry.of, x) for entry, x in points if entry is not None and isinstance(entry.of, Published)
+    )

@@ -21,8 +21,9 @@ from scipy import special, stats
 
 from steelyard.judge.stats import signed_rank
 from steelyard.judge.stats.checks import FloatArray
-from steelyard.judge.stats.comparison import CONFIDENCE, margin_edge
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, margin_edge
 from steelyard.judge.stats.family import holm
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.judge.stats.stopping import look_confidence
 from steelyard.judge.stats.summary import order_statistic_rank
 
@@ -67,7 +68,7 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DecisionRule:
     """One rule as shipped.
 
     draw: two samples of identical programs, shape (trials, ...). detects: whether a trial's pair is called different.
@@ -184,7 +185,7 @@ def choose(seed: int, trials: int = 20_000) -> tuple[ProofRow, ...]:
     return tuple(_prove_rule(rng, trials, rule, noise) for rule in CANDIDATES for noise in (*NOISES, DISTURBED))
 
 
-def binomial_bound(events: int, trials: int, confidence: float = 0.95) -> float:
+def binomial_bound(events: int, trials: int, confidence: float = INTERVAL_CONFIDENCE) -> float:
     """The exact upper bound of a rate seen `events` times in `trials` (Clopper & Pearson 1934, Biometrika 26)."""
     return 1.0 if events >= trials else float(special.betaincinv(events + 1, trials - events, confidence))
 
@@ -393,24 +394,24 @@ def _beyond(differences: FloatArray, edge: float, confidence: float) -> BoolArra
 OURS = "steelyard"
 OURS_WITH_MARGIN = "steelyard, margin 2 %"
 OUR_RULES = (
-    Rule(OURS, _blocks, *_by_signed_rank(CONFIDENCE)),
-    Rule(OURS_WITH_MARGIN, _blocks, *_by_signed_rank(CONFIDENCE, MARGIN)),
+    DecisionRule(OURS, _blocks, *_by_signed_rank(VERDICT_CONFIDENCE)),
+    DecisionRule(OURS_WITH_MARGIN, _blocks, *_by_signed_rank(VERDICT_CONFIDENCE, MARGIN)),
 )
 OTHER_RULES = (
-    Rule("pyperf, 20 processes of 3 values", _one_after_the_other(20, 3), _pooled_t, None),
-    Rule("google/benchmark compare.py, 9 repetitions", _one_after_the_other(1, 9), _rank_sum, None),
-    Rule("criterion.rs, 100 samples", _one_after_the_other(1, 100), _criterion, _criterion_covers),
-    Rule("hyperfine with Welch's script, 10 runs", _one_after_the_other(10, 1), _welch_t, None),
-    Rule("nanobench compare(), 52 rounds", _rounds_inside_one_process(52), *_by_sign(1 - ALPHA)),
+    DecisionRule("pyperf, 20 processes of 3 values", _one_after_the_other(20, 3), _pooled_t, None),
+    DecisionRule("google/benchmark compare.py, 9 repetitions", _one_after_the_other(1, 9), _rank_sum, None),
+    DecisionRule("criterion.rs, 100 samples", _one_after_the_other(1, 100), _criterion, _criterion_covers),
+    DecisionRule("hyperfine with Welch's script, 10 runs", _one_after_the_other(10, 1), _welch_t, None),
+    DecisionRule("nanobench compare(), 52 rounds", _rounds_inside_one_process(52), *_by_sign(1 - ALPHA)),
 )
 CANDIDATES = (
-    Rule("sign", _blocks, *_by_sign(CONFIDENCE)),
-    Rule("signed rank", _blocks, *_by_signed_rank(CONFIDENCE)),
-    Rule("t", _blocks, *_by_t(CONFIDENCE)),
+    DecisionRule("sign", _blocks, *_by_sign(VERDICT_CONFIDENCE)),
+    DecisionRule("signed rank", _blocks, *_by_signed_rank(VERDICT_CONFIDENCE)),
+    DecisionRule("t", _blocks, *_by_t(VERDICT_CONFIDENCE)),
 )
 
 
-def _prove_rule(rng: Generator, trials: int, rule: Rule, noise: Noise) -> ProofRow:
+def _prove_rule(rng: Generator, trials: int, rule: DecisionRule, noise: Noise) -> ProofRow:
     false, found, covered = 0, 0, 0
     for size in _chunks(trials):
         a, b = rule.draw(rng, size, noise)
@@ -440,11 +441,11 @@ def _prove_family(rng: Generator, sessions: int, noise: Noise) -> FamilyRow:
         differences = _suites(rng, size, noise, pool)
         p = _p_values(differences)
         mixed_p = np.where(slower, _p_values(differences + EFFECT), p)
-        null_rejected, rejected = holm(p) <= 1 - CONFIDENCE, holm(mixed_p) <= 1 - CONFIDENCE
+        null_rejected, rejected = holm(p) <= 1 - VERDICT_CONFIDENCE, holm(mixed_p) <= 1 - VERDICT_CONFIDENCE
         null_errors += int(null_rejected.any(axis=1).sum())
         mixed_errors += int(rejected[:, ~slower].any(axis=1).sum())
         found += int(rejected[:, slower].sum())
-        alone += int((p <= 1 - CONFIDENCE).any(axis=1).sum())
+        alone += int((p <= 1 - VERDICT_CONFIDENCE).any(axis=1).sum())
     return FamilyRow(
         rule=f"{OURS}, Holm",
         noise=noise.name,

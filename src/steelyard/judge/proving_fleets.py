@@ -77,7 +77,7 @@ KINDS = (
 )
 
 OURS = "Steelyard: real and unusual"
-Rule: TypeAlias = Callable[[FleetData], dict[int, set[str]]]
+FleetRule: TypeAlias = Callable[[FleetData], dict[int, set[str]]]
 
 
 def a_fleet(rng: Generator, kind: Kind) -> FleetData:
@@ -165,7 +165,7 @@ def _three_deviations(data: FleetData) -> dict[int, set[str]]:
     return accused
 
 
-OTHER_RULES: tuple[tuple[str, Rule], ...] = (
+OTHER_RULES: tuple[tuple[str, FleetRule], ...] = (
     ("discrepancy, runs shuffled", _by_shuffling),
     ("three standard deviations", _three_deviations),
 )
@@ -210,7 +210,7 @@ def prove_kind(rng: Generator, fleets: int, kind: Kind) -> FleetRow:
     )
 
 
-def _other(rng: Generator, fleets: int, name: str, rule: Rule) -> FleetRow:
+def _other(rng: Generator, fleets: int, name: str, rule: FleetRule) -> FleetRow:
     accused = found = 0
     for _ in range(fleets):
         data = a_fleet(rng, KINDS[0])

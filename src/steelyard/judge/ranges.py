@@ -14,11 +14,11 @@ from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.evidence import Column, NoAnswer
 from steelyard.judge.samples import FloatArray
 from steelyard.judge.stats import comparison as comparing
-from steelyard.judge.stats.comparison import CONFIDENCE, Comparison, compare_paired
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Comparison, compare_paired
 from steelyard.judge.stats.planning import fewest_blocks, forecast
 from steelyard.judge.stats.summary import median_interval, middle
 
-ALPHA = 1 - CONFIDENCE
+ALPHA = 1 - VERDICT_CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class RangeTest:
     @property
     def alone(self) -> ClaimVerdict:
         """The verdict without regard to other tests."""
-        seen = self.estimate_at(CONFIDENCE)
+        seen = self.estimate_at(VERDICT_CONFIDENCE)
         above = self.at_least is None or seen.low >= self.at_least
         below = self.at_most is None or seen.high <= self.at_most
         if above and below:
@@ -55,12 +55,12 @@ class RangeTest:
     @property
     def too_low(self) -> bool:
         """Whether the interval lies below the range."""
-        return self.at_least is not None and self.estimate_at(CONFIDENCE).high < self.at_least
+        return self.at_least is not None and self.estimate_at(VERDICT_CONFIDENCE).high < self.at_least
 
     @property
     def too_high(self) -> bool:
         """Whether the interval lies above the range."""
-        return self.at_most is not None and self.estimate_at(CONFIDENCE).low > self.at_most
+        return self.at_most is not None and self.estimate_at(VERDICT_CONFIDENCE).low > self.at_most
 
     def together(self, p_values: FloatArray) -> ClaimVerdict:
         """The verdict in the family, from the p-values of its own rows."""
@@ -118,7 +118,7 @@ def _rows(values: FloatArray, edges: Sequence[float], n: int) -> tuple[FloatArra
 def blocks_more(test: RangeTest, edges: int) -> int | None:
     """Blocks until this undecided test is decided in a family of ``edges`` ends of ranges; None if none will do it."""
     # Where only the family objects, Bonferroni's share of the error rate says what would surely be enough.
-    confidence = CONFIDENCE if test.alone is ClaimVerdict.UNDECIDED else 1 - ALPHA / max(1, edges)
+    confidence = VERDICT_CONFIDENCE if test.alone is ClaimVerdict.UNDECIDED else 1 - ALPHA / max(1, edges)
     seen = test.estimate_at(confidence)
     if math.isinf(seen.high):
         return max(1, fewest_blocks(alpha=1 - confidence) - seen.n)

@@ -18,7 +18,7 @@ from steelyard.judge.findings import Findings, judge
 from steelyard.judge.plots import Plot
 from steelyard.judge.proving import ProofTable
 from steelyard.judge.setup import Setup, setup_of
-from steelyard.judge.stats.comparison import CONFIDENCE
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.judge.studies import Library
 from steelyard.judge.verdicts import ClaimFindings, judge_claims
 from steelyard.records import Record, Session
@@ -91,7 +91,7 @@ def report(sessions: Sequence[Session], *, margin: float = 0.02, library: Librar
     letters = [chr(ord("A") + number) if len(sessions) > 1 else "" for number in range(len(sessions))]
     judged = tuple(_judged(session, letter, others) for session, letter in zip(sessions, letters, strict=True))
     return Report(
-        confidence=CONFIDENCE,
+        confidence=VERDICT_CONFIDENCE,
         sessions=judged,
         comparisons=tuple(compare_sessions(first, session, margin=margin) for session in same),
         apart=tuple(one.label for one in judged if one.findings.machine_key != first.header.machine.key),

@@ -25,7 +25,7 @@ _ENVIRONMENT = ("kernel",)
 _MOST_SAID = 5
 
 
-class Outcome(Record, frozen=True, kw_only=True):
+class RuleOutcome(Record, frozen=True, kw_only=True):
     """One rule and what was found: ``broken`` says where the report does not keep it; ``kept_by`` how it does."""
 
     number: int
@@ -35,7 +35,7 @@ class Outcome(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ReportRule:
     """What is asked, how a report keeps it, and what finds where it does not."""
 
     number: int
@@ -44,10 +44,10 @@ class Rule:
     broken: Callable[[Report], Iterator[str]]
 
 
-def check(report: Report) -> tuple[Outcome, ...]:
+def check(report: Report) -> tuple[RuleOutcome, ...]:
     """The report held against every rule."""
     return tuple(
-        Outcome(number=rule.number, asks=rule.asks, kept_by=rule.kept_by, broken=_some(list(rule.broken(report))))
+        RuleOutcome(number=rule.number, asks=rule.asks, kept_by=rule.kept_by, broken=_some(list(rule.broken(report))))
         for rule in RULES
     )
 
@@ -216,73 +216,73 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 RULES = (
-    Rule(
+    ReportRule(
         1,
         "A ratio names its base, and the base's own cost stands beside it.",
         "Every ratio is shown with both sides in their own unit.",
         _base_case,
     ),
-    Rule(
+    ReportRule(
         2,
         "What is left out is said, and why.",
         "Every planned case is shown, or stands among failures and skips with its reason.",
         _subsets,
     ),
-    Rule(
+    ReportRule(
         3,
         "Costs may be summarised by the arithmetic mean, rates only by the harmonic one.",
         "Both are summarised by the median of the runs, which is the same run for a cost and for its rate.",
         _means,
     ),
-    Rule(
+    ReportRule(
         4,
         "Ratios are not averaged: summarise the costs that they are made of.",
         "A ratio is of one case only; there is no average over cases.",
         _averaged_ratios,
     ),
-    Rule(
+    ReportRule(
         5,
         "A figure that varies comes with an interval, one that does not is said to be deterministic.",
         "Every median has its 95 % interval from 6 runs on.",
         _intervals,
     ),
-    Rule(
+    ReportRule(
         6,
         "Normality is not assumed unless it was looked into.",
         "Intervals of figures come from order statistics, which assume no shape.",
         _normality,
     ),
-    Rule(
+    ReportRule(
         7,
         "What varies is compared by a sound test.",
         "A verdict follows from an interval against a margin, with the error of all verdicts together held (Holm).",
         _comparison,
     ),
-    Rule(
+    ReportRule(
         8,
         "Mean or median only where they say what matters; tails where those do.",
         "Minimum, lower quartile and 99th percentile stand beside each median; a mixture is shown by its modes.",
         _centre,
     ),
-    Rule(
+    ReportRule(
         9,
         "All that was varied and the whole setup are documented.",
         "Machine, kernel, versions, command, seed and the levels of each parameter are part of the page.",
         _documented,
     ),
-    Rule(
+    ReportRule(
         10,
         "How times of parallel parts were taken, synchronised and summarised is said.",
         "Each mechanism states its operation, its placements and what stands for a run.",
         _measuring,
     ),
-    Rule(
+    ReportRule(
         11,
         "Upper bounds of performance are shown where there are any.",
         "Figures show the overhead that was weighed or the best way measured, or say that no bound is known.",
         _bounds,
     ),
-    Rule(
+    ReportRule(
         12,
         "Plots show enough, and lines join only what may be interpolated.",
         "Every case is drawn; only points along a quantity are joined.",

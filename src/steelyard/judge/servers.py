@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.judge.comparisons import Compared, compare_cases
 from steelyard.judge.samples import CaseRuns, case_runs, run_number, runs_of
-from steelyard.judge.stats.comparison import CONFIDENCE
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.records import Record, Session
 
 #: Differences below this do not choose a server.
@@ -52,7 +52,7 @@ class ServerRow(Record, frozen=True, kw_only=True):
     failed: str | None = None
 
 
-class Outcome(StrEnum):
+class AdviceOutcome(StrEnum):
     """What the verdicts support."""
 
     FASTEST = "fastest"
@@ -71,7 +71,7 @@ class Advice(Record, frozen=True, kw_only=True):
     more_blocks: with how many more blocks it might be decided.
     """
 
-    outcome: Outcome
+    outcome: AdviceOutcome
     servers: tuple[str, ...] = ()
     candidate: str | None = None
     faster: tuple[str, ...] = ()
@@ -187,15 +187,15 @@ def _advise(
     """Why the session is void, if it is, and what its verdicts support."""
     names = [row.server for row in rows]
     if len(names) < 2:
-        return None, Advice(outcome=Outcome.TOO_FEW)
+        return None, Advice(outcome=AdviceOutcome.TOO_FEW)
     best = max(names, key=lambda name: _pilot_rate(cases[name], session))
     pairs = [(name, cases[best], cases[name]) for name in names if name != best]
     # Both metrics are one family: half of the error rate for each holds the whole of it.
-    alpha = (1 - CONFIDENCE) / 2
+    alpha = (1 - VERDICT_CONFIDENCE) / 2
     fast = compare_cases(session, pairs, (best, "others"), margin=margin, alpha=alpha, metric=_THROUGHPUT)
     tail = compare_cases(session, pairs, (best, "others"), margin=margin, alpha=alpha, metric=_TAIL)
     if fast.void:
-        return fast.void, Advice(outcome=Outcome.VOID)
+        return fast.void, Advice(outcome=AdviceOutcome.VOID)
     return None, _from_verdicts(best, names, fast.cases, tail.cases)
 
 
@@ -210,12 +210,12 @@ def _from_verdicts(best: str, names: Sequence[str], fast: Sequence[Compared], ta
     slower = tuple(c.case for c in fast if c.verdict == "different" and c.worse)
     undecided = tuple(name for name in names if name not in {best, *faster, *equal, *slower})
     if faster:
-        outcome = Outcome.CONTRADICTED
+        outcome = AdviceOutcome.CONTRADICTED
     elif undecided:
-        outcome = Outcome.UNDECIDED
+        outcome = AdviceOutcome.UNDECIDED
     else:
-        outcome = Outcome.EQUAL if equal else Outcome.FASTEST
-    decided = outcome in {Outcome.EQUAL, Outcome.FASTEST}
+        outcome = AdviceOutcome.EQUAL if equal else AdviceOutcome.FASTEST
+    decided = outcome in {AdviceOutcome.EQUAL, AdviceOutcome.FASTEST}
     more = [c.more_blocks for c in fast if c.more_blocks is not None]
     return Advice(
         outcome=outcome,
@@ -226,5 +226,5 @@ def _from_verdicts(best: str, names: Sequence[str], fast: Sequence[Compared], ta
         slower=slower,
         undecided=undecided,
         lower_tail=tuple(c.case for c in tail if _better(c)) if decided else (),
-        more_blocks=max(more, default=None) if outcome is Outcome.UNDECIDED else None,
+        more_blocks=max(more, default=None) if outcome is AdviceOutcome.UNDECIDED else None,
     )

@@ -36,7 +36,7 @@ from steelyard.judge.evidence import Column, Measured, NoAnswer
 from steelyard.judge.published import Source
 from steelyard.judge.stats import growth, sign_flips
 from steelyard.judge.stats.checks import FloatArray
-from steelyard.judge.stats.comparison import CONFIDENCE
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.judge.stats.growth import Form
 from steelyard.judge.stats.planning import fewest_blocks
 from steelyard.judge.stats.summary import median_interval, middle
@@ -177,7 +177,7 @@ def judge_claims(session: Session, claims: Sequence[Sourced] | None = None) -> C
         cpu=machine.facts.get("cpu", ""),
         void=measured.void,
         blocks=measured.blocks,
-        confidence=CONFIDENCE,
+        confidence=VERDICT_CONFIDENCE,
         edges=len(rows),
         findings=tuple(findings),
         compilers=tuple(sorted({run.compiler for run in session.runs if run.timed})),
@@ -344,7 +344,7 @@ def _why_growth(seen: GrowthSeen | None, verdict: ClaimVerdict) -> str | None:
 
 
 def _why(undecided: Sequence[ranges.RangeTest], edges: int) -> str:
-    fewest = min(test.estimate_at(CONFIDENCE).n for test in undecided)
+    fewest = min(test.estimate_at(VERDICT_CONFIDENCE).n for test in undecided)
     if fewest < fewest_blocks():
         return f"{fewest} blocks are too few for an interval: {fewest_blocks()} give the first"
     if all(test.alone is not ClaimVerdict.UNDECIDED for test in undecided):
@@ -363,7 +363,7 @@ def _settle(undecided: Sequence[ranges.RangeTest], edges: int, block_s: float) -
 
 def _seen(column: Column) -> FigureSeen:
     there = column.values[np.isfinite(column.values)]
-    interval = median_interval(there, CONFIDENCE)
+    interval = median_interval(there, VERDICT_CONFIDENCE)
     return FigureSeen(
         case=column.case,
         metric=column.metric.name,
@@ -386,7 +386,7 @@ def _ranges(evidence: _Evidence, verdicts: Sequence[ClaimVerdict], whole: ClaimV
 
 
 def _range(test: ranges.RangeTest, verdict: ClaimVerdict) -> RangeSeen:
-    estimate = test.estimate_at(CONFIDENCE)
+    estimate = test.estimate_at(VERDICT_CONFIDENCE)
     unbounded = math.isinf(estimate.high)
     return RangeSeen(
         of=_label(test.of),

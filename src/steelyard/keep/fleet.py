@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a fleet: its plan, what was ordered, what the nodes say of themselves, and the sessions that came.
+"""The folder of a fleet: its plan, its order, the heartbeats of its nodes, and the sessions that came.
 
     fleet.json                       the plan: what every machine measures
-    order.json                       which nodes, how many sessions each, by which engine; none where others place work
+    order.json                       which nodes, how many sessions each, by which backend; none where others place work
     sessions/TOKEN.session.jsonl     a session of each token, whole
-    words/TOKEN/*.jsonl              what each attempt at a token said of itself, one file an attempt
+    words/TOKEN/*.jsonl              heartbeats of the attempts at a token, one file an attempt
     incoming/                        sessions that are being brought in
 
 A session comes in by a hard link to its final name, which exists or does not and is never replaced: so it is whole or
@@ -34,11 +34,11 @@ from steelyard.errors import SessionFileError, StorageError, UsageError
 from steelyard.keep.bounded import UnreadableError, read_regular
 from steelyard.keep.folder import overview
 from steelyard.keep.session import SUFFIX, decode
-from steelyard.records import FleetJob, FleetOrder, FleetPlan, Record, Standing, Word
+from steelyard.records import FleetJob, FleetOrder, FleetPlan, Heartbeat, Record, TokenStatus
 
 #: Names of nodes become names of files, so they are held to what host names are made of.
 _TOKEN = re.compile(r"(?P<node>[A-Za-z0-9][A-Za-z0-9._-]*)\.(?P<number>[1-9][0-9]{0,5})")
-_WORD = msgspec.json.Decoder(Word)
+_HEARTBEAT = msgspec.json.Decoder(Heartbeat)
 _ENCODER = msgspec.json.Encoder()
 #: File systems that have no hard links say so by one of these.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
@@ -47,7 +47,7 @@ _LINE = 76
 _TORN_S = 3600.0
 #: Exit code of an attempt that got a SIGTERM.
 TOLD_TO_STOP = 143
-#: Most that a plan, an order or the words of an attempt have: those of ten thousand nodes are smaller.
+#: Most that a plan, an order or the heartbeats of an attempt have: those of ten thousand nodes are smaller.
 _LARGEST_RECORD = 16 << 20
 #: Most that a session in the output of a job may unpack to.
 _LARGEST = 1 << 30
@@ -207,13 +207,13 @@ class FleetFolder:
                 if time.time() - torn.stat().st_mtime > _TORN_S:
                     torn.unlink()
 
-    # --- words --------------------------------------------------------------------------------------------------------
+    # --- heartbeats ---------------------------------------------------------------------------------------------------
 
-    def words(self) -> dict[str, list[list[Word]]]:
-        """What each attempt at each token said, attempts in the order in which they began."""
-        found: dict[str, list[list[Word]]] = {}
+    def heartbeats(self) -> dict[str, list[list[Heartbeat]]]:
+        """The heartbeats of each attempt at each token, attempts in the order in which they began."""
+        found: dict[str, list[list[Heartbeat]]] = {}
         for path in sorted((self.path / "words").glob("*/*.jsonl")):
-            if said := _read_words(path):
+            if said := _read_heartbeats(path):
                 found.setdefault(path.parent.name, []).append(said)
         for attempts in found.values():
             attempts.sort(key=lambda said: said[0].at)
@@ -257,8 +257,8 @@ def check(contents: bytes, token: str, plan: str) -> None:
         raise SessionFileError(f"this session is not that of {token} of plan {plan}; it is not taken")
 
 
-def _read_words(path: Path) -> list[Word]:
-    """The words of a file; a torn line, and what is no word, is passed over."""
+def _read_heartbeats(path: Path) -> list[Heartbeat]:
+    """The heartbeats of a file; any other line, and a torn one, is passed over."""
     said = []
     try:
         lines = read_regular(path, _LARGEST_RECORD).split(b"\n")[:-1]
@@ -266,14 +266,14 @@ def _read_words(path: Path) -> list[Word]:
         return []
     for line in lines:
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            said.append(_WORD.decode(line))
+            said.append(_HEARTBEAT.decode(line))
     return said
 
 
-class Speaker:
-    """Says in the fleet's folder how an attempt at a token goes. That it cannot be said stops nothing.
+class HeartbeatLog:
+    """Writes the heartbeats of an attempt at a token into the fleet's folder. A failure to write stops nothing.
 
-    ``folder`` is None where there is no shared folder to say it in.
+    ``folder`` is None where there is no shared folder.
     """
 
     def __init__(self, folder: FleetFolder | None, token: str, job: str, restart: int) -> None:
@@ -284,47 +284,52 @@ class Speaker:
             with contextlib.suppress(OSError):
                 self._file.parent.mkdir(parents=True, exist_ok=True)
 
-    def say(self, word: Word) -> None:
-        """Add a word; time, host and job are filled in."""
+    def add(self, heartbeat: Heartbeat) -> None:
+        """Add a heartbeat; time, host and job are filled in."""
         if self._file is None:
             return
         full = msgspec.structs.replace(
-            word, at=time.time(), host=socket.gethostname(), job=self._job, restart=self._restart
+            heartbeat, at=time.time(), host=socket.gethostname(), job=self._job, restart=self._restart
         )
         with contextlib.suppress(OSError), self._file.open("ab") as file:
             file.write(_ENCODER.encode(full) + b"\n")
 
 
-# --- where each token stands ------------------------------------------------------------------------------------------
+# --- the status of each token -----------------------------------------------------------------------------------------
 
 
-def standings(
+def statuses(
     tokens: Sequence[str],
     delivered: Iterable[str],
-    words: Mapping[str, Sequence[Sequence[Word]]],
+    heartbeats: Mapping[str, Sequence[Sequence[Heartbeat]]],
     jobs: Mapping[str, FleetJob],
     why_not: Mapping[str, str],
     *,
     now: float,
-) -> list[Standing]:
-    """Where each token stands. ``why_not``: why those tokens were not placed; ``now``: seconds since 1970."""
+) -> list[TokenStatus]:
+    """The status of each token. ``why_not``: why those tokens were not placed; ``now``: seconds since 1970."""
     there = set(delivered)
     return [
-        _standing(token, token in there, words.get(token, ()), jobs.get(token), why_not.get(token), now)
+        _status(token, token in there, heartbeats.get(token, ()), jobs.get(token), why_not.get(token), now)
         for token in tokens
     ]
 
 
-def _standing(
-    token: str, there: bool, attempts: Sequence[Sequence[Word]], job: FleetJob | None, why_not: str | None, now: float
-) -> Standing:
+def _status(
+    token: str,
+    there: bool,
+    attempts: Sequence[Sequence[Heartbeat]],
+    job: FleetJob | None,
+    why_not: str | None,
+    now: float,
+) -> TokenStatus:
     said = attempts[-1] if attempts else []
-    found = Standing(
+    found = TokenStatus(
         token=token,
         node=node_of(token),
         state="missing",
         attempts=len(attempts),
-        machine_key=next((word.machine_key for word in reversed(said) if word.machine_key), ""),
+        machine_key=next((one.machine_key for one in reversed(said) if one.machine_key), ""),
     )
     if there:
         return msgspec.structs.replace(found, state="delivered")
@@ -332,22 +337,22 @@ def _standing(
         return msgspec.structs.replace(found, said=why_not)
     last = said[-1] if said else None
     if job is None:
-        return _by_words(found, last, now, may_be_dead=True)
+        return _by_heartbeat(found, last, now, may_be_dead=True)
     match job.state:
         case "queued":
             return msgspec.structs.replace(found, state="queued", said=job.said)
         case "running":
-            return _by_words(found, None if last and last.what == "ended" else last, now, may_be_dead=False)
+            return _by_heartbeat(found, None if last and last.what == "ended" else last, now, may_be_dead=False)
         case _ if last is not None and last.what == "ended":
             # One that was told to stop does not know why; who told it does.
             told = job.said if last.code == TOLD_TO_STOP else ""
-            ended = _by_words(found, last, now, may_be_dead=True)
+            ended = _by_heartbeat(found, last, now, may_be_dead=True)
             return msgspec.structs.replace(ended, said=told or ended.said)
         case _:  # a killed one says nothing of itself
-            return msgspec.structs.replace(found, state="failed", said=job.said or "it ended and left no word")
+            return msgspec.structs.replace(found, state="failed", said=job.said or "it ended and left no heartbeat")
 
 
-def _by_words(found: Standing, last: Word | None, now: float, *, may_be_dead: bool) -> Standing:
+def _by_heartbeat(found: TokenStatus, last: Heartbeat | None, now: float, *, may_be_dead: bool) -> TokenStatus:
     """What an attempt last said of itself, and whether it has been silent for too long since."""
     if last is None:
         return found if may_be_dead else msgspec.structs.replace(found, state="waiting", said="begins")
@@ -355,7 +360,7 @@ def _by_words(found: Standing, last: Word | None, now: float, *, may_be_dead: bo
         return msgspec.structs.replace(found, state="failed", said=last.said or "it ended without a session")
     silent_s = now - last.at
     if silent_s > _SILENT_S[last.what]:
-        said = f"no word from it for {silent_s / 60:.0f} minutes: it was killed, or its node hangs"
+        said = f"no heartbeat for {silent_s / 60:.0f} minutes: it was killed, or its node hangs"
         return msgspec.structs.replace(found, state="failed" if may_be_dead else "silent", said=said)
     if last.what == "measuring":
         return msgspec.structs.replace(found, state="measuring", done=last.done, of=last.of, left_s=last.left_s)

@@ -9,18 +9,18 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from steelyard.errors import EngineError, IncompleteError, SessionFileError
+from steelyard.errors import BackendError, IncompleteError, SessionFileError
 from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
 from steelyard.keep.folder import overview
-from steelyard.measure import engines
-from steelyard.measure.engines import Engine, Unreachable
-from steelyard.records import FleetJob, FleetNode, FleetOrder, FleetPlan, Header, Standing
+from steelyard.measure import backends
+from steelyard.measure.backends import Backend, Unreachable
+from steelyard.records import FleetJob, FleetNode, FleetOrder, FleetPlan, Header, TokenStatus
 from steelyard.show.fleet import Board
 
 #: A session may be there before a network file system shows it to us.
 _SHOWN_WITHIN_S = 60.0
-#: How often the engine is asked how its nodes are.
+#: How often the backend is asked how its nodes are.
 _NODES_EVERY_S = 10.0
 #: What starting a probe and setting it up takes about.
 _AROUND_A_RUN_S = 0.1
@@ -62,7 +62,7 @@ class Driver:
     ) -> None:
         self._folder, self._order, self._board, self._clock = folder, order, board, clock
         self._start_within_s, self._node_wait_s = start_within_s, node_wait_s
-        self._engine: Engine = engines.engine(order)
+        self._backend: Backend = backends.backend(order)
         self._tokens = tokens_of(order)
         self._why_not: dict[str, str] = {}
         self._nodes: dict[str, FleetNode] = {}
@@ -82,9 +82,9 @@ class Driver:
                 self._board.show(found)
                 if all(self._settled(one) for one in found):
                     break
-                time.sleep(self._engine.poll_s if poll_s is None else poll_s)
+                time.sleep(self._backend.poll_s if poll_s is None else poll_s)
         finally:
-            self._engine.close()
+            self._backend.close()
         self._board.end(found, headers(self._folder.delivered()))
         missing = [one for one in found if one.state != "delivered"]
         if missing:
@@ -93,30 +93,35 @@ class Driver:
                 f"`steelyard fleet resume {self._folder.path}` does only those"
             )
 
-    def _look(self) -> list[Standing]:
-        """Ask the engine, place what it can take, and say where each token stands."""
+    def _look(self) -> list[TokenStatus]:
+        """Ask the backend, place what it can take, and give the status of each token."""
         try:
             if self._clock() - self._nodes_asked >= min(_NODES_EVERY_S, self._node_wait_s):
                 self._ask_for_nodes()
-            self._jobs = self._engine.jobs()
+            self._jobs = self._backend.jobs()
             self._place()
             self._take_back()
         except Unreachable as away:
             self._board.away(str(away))
             self._unheard_since = self._unheard_since or self._clock()
             if self._clock() - self._unheard_since >= self._start_within_s:
-                raise EngineError(f"{away}, for too long: `steelyard fleet resume` when it is back") from away
+                raise BackendError(f"{away}, for too long: `steelyard fleet resume` when it is back") from away
         else:
             self._board.back()
             self._unheard_since = None
         # Looked at after the jobs: a job that has ended brought its session before.
-        return fleet.standings(
-            self._tokens, self._folder.delivered(), self._folder.words(), self._jobs, self._why_not, now=time.time()
+        return fleet.statuses(
+            self._tokens,
+            self._folder.delivered(),
+            self._folder.heartbeats(),
+            self._jobs,
+            self._why_not,
+            now=time.time(),
         )
 
     def _ask_for_nodes(self) -> None:
         self._nodes_asked = self._clock()
-        for node in self._engine.nodes():
+        for node in self._backend.nodes():
             self._nodes[node.name] = node
             if node.usable:
                 self._away_since.pop(node.name, None)
@@ -148,8 +153,8 @@ class Driver:
             output = self._folder.path / "jobs" / f"{token}.out"
             try:
                 output.parent.mkdir(exist_ok=True)
-                self._engine.place(token, node.name, node_command(self._folder, self._order, token), output)
-            except (EngineError, OSError) as error:
+                self._backend.place(token, node.name, node_command(self._folder, self._order, token), output)
+            except (BackendError, OSError) as error:
                 self._why_not[token] = str(error)
             except Unreachable:
                 self._placed.discard(token)
@@ -168,10 +173,10 @@ class Driver:
             if now - self._queued_since.setdefault(token, now) >= self._start_within_s:
                 why = why or f"its job was still in the queue after {self._start_within_s:g} s ({job.said})"
             if why:
-                self._engine.take_back(token)
+                self._backend.take_back(token)
                 self._why_not[token] = why
 
-    def _settled(self, one: Standing) -> bool:
+    def _settled(self, one: TokenStatus) -> bool:
         if one.state == "delivered":
             return True
         if one.token in self._why_not:
@@ -195,22 +200,22 @@ def headers(delivered: Mapping[str, Path]) -> dict[str, Header]:
     return found
 
 
-def look(folder: FleetFolder) -> list[Standing]:
+def look(folder: FleetFolder) -> list[TokenStatus]:
     """Where every session stands that was ordered, is there, or was spoken of."""
     folder.plan()
     order = folder.order()
     jobs = {} if order is None else _jobs(order)
-    delivered, words = folder.delivered(), folder.words()
+    delivered, heartbeats = folder.delivered(), folder.heartbeats()
     ordered = [] if order is None else tokens_of(order)
-    others = sorted({*delivered, *words} - set(ordered))
-    return fleet.standings([*ordered, *others], delivered, words, jobs, {}, now=time.time())
+    others = sorted({*delivered, *heartbeats} - set(ordered))
+    return fleet.statuses([*ordered, *others], delivered, heartbeats, jobs, {}, now=time.time())
 
 
 def _jobs(order: FleetOrder) -> dict[str, FleetJob]:
-    """What the engine says; nothing where it cannot be asked, and then the words of the nodes must do."""
+    """What the backend says; nothing where it cannot be asked, and then the heartbeats must do."""
     try:
-        return engines.engine(order).jobs()
-    except (EngineError, Unreachable):
+        return backends.backend(order).jobs()
+    except (BackendError, Unreachable):
         return {}
 
 

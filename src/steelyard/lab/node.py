@@ -24,17 +24,17 @@ from steelyard.errors import (
     VersionError,
 )
 from steelyard.keep import fleet
-from steelyard.keep.fleet import FleetFolder, Speaker
+from steelyard.keep.fleet import FleetFolder, HeartbeatLog
 from steelyard.keep.session import SUFFIX
 from steelyard.lab.messages import Messages
 from steelyard.lab.session import Lab
-from steelyard.measure import audit, conduct, engines, machine
+from steelyard.measure import audit, backends, conduct, machine
 from steelyard.measure.plan import NULL
 from steelyard.measure.runner import own_folder
-from steelyard.records import Audit, Case, CasePattern, FleetPlan, Header, Line, Placed, Run, Session, Skip, Word
+from steelyard.records import Audit, Case, CasePattern, FleetPlan, Header, Heartbeat, Line, Placed, Run, Session, Skip
 
 #: How often a node says how far it is.
-_WORD_EVERY_S = 2.0
+_HEARTBEAT_EVERY_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Part:
     plan: FleetPlan
     folder: FleetFolder | None
     token: str
-    here: engines.Here
+    here: backends.Here
     lock_wait_s: float
     idle_wait_s: float | None
 
@@ -55,9 +55,9 @@ class Part:
 def measure_part(part: Part, messages: Messages) -> None:
     """Measure a session and deliver it, unless it is there; says in the folder of the fleet how it goes."""
     folder, here = part.folder, part.here
-    speaker = Speaker(folder, part.token, here.job, here.restart)
+    heartbeats = HeartbeatLog(folder, part.token, here.job, here.restart)
     try:
-        speaker.say(Word(at=0, what="begun"))
+        heartbeats.add(Heartbeat(at=0, what="begun"))
         if part.plan.steelyard != steelyard.__version__:
             raise VersionError(
                 f"this is Steelyard {steelyard.__version__} and the plan is of {part.plan.steelyard}: install that one "
@@ -69,22 +69,22 @@ def measure_part(part: Part, messages: Messages) -> None:
             messages.say(f"the session of {part.token} is there already")
         else:
             _give_way(here)
-            _Measuring(part, speaker, messages).measure()
+            _Measuring(part, heartbeats, messages).measure()
     except SteelyardError as error:
-        speaker.say(Word(at=0, what="ended", code=error.exit_code, said=str(error)))
+        heartbeats.add(Heartbeat(at=0, what="ended", code=error.exit_code, said=str(error)))
         raise
     except KeyboardInterrupt as error:
         if isinstance(error, Interrupted) and error.exit_code == fleet.TOLD_TO_STOP:
             messages.say(f"steelyard: the session of {part.token} was told to stop; nothing of it is kept")
-            speaker.say(Word(at=0, what="ended", code=fleet.TOLD_TO_STOP, said="it was told to stop"))
+            heartbeats.add(Heartbeat(at=0, what="ended", code=fleet.TOLD_TO_STOP, said="it was told to stop"))
         else:
-            speaker.say(Word(at=0, what="ended", code=130, said="it was interrupted"))
+            heartbeats.add(Heartbeat(at=0, what="ended", code=130, said="it was interrupted"))
         raise
-    speaker.say(Word(at=0, what="ended", code=0))
+    heartbeats.add(Heartbeat(at=0, what="ended", code=0))
 
 
-def _give_way(here: engines.Here) -> None:
-    """Keep to as many CPUs as were allocated, where the engine itself does not hold us to them.
+def _give_way(here: backends.Here) -> None:
+    """Keep to as many CPUs as were allocated, where the backend itself does not hold us to them.
 
     The last ones: CPU 0 takes most interrupts. Which of them others were given nobody says; the audit sees their load.
     """
@@ -96,8 +96,8 @@ def _give_way(here: engines.Here) -> None:
 class _Told:
     """Progress that is shown here and said in the folder of the fleet."""
 
-    def __init__(self, shown: conduct.Progress, speaker: Speaker) -> None:
-        self._shown, self._speaker = shown, speaker
+    def __init__(self, shown: conduct.Progress, heartbeats: HeartbeatLog) -> None:
+        self._shown, self._heartbeats = shown, heartbeats
         self._last = 0.0
         self._done = self._of = 0
 
@@ -109,7 +109,7 @@ class _Told:
     def ran(self, run: Run, seconds_left: float) -> None:
         self._shown.ran(run, seconds_left)
         self._done += run.attempt == 1
-        if time.monotonic() - self._last >= _WORD_EVERY_S:
+        if time.monotonic() - self._last >= _HEARTBEAT_EVERY_S:
             self._say(seconds_left)
 
     def repeating(self, runs: int) -> None:
@@ -117,14 +117,16 @@ class _Told:
 
     def _say(self, left_s: float) -> None:
         self._last = time.monotonic()
-        self._speaker.say(Word(at=0, what="measuring", done=self._done, of=max(self._done, self._of), left_s=left_s))
+        self._heartbeats.add(
+            Heartbeat(at=0, what="measuring", done=self._done, of=max(self._done, self._of), left_s=left_s)
+        )
 
 
 class _Measuring:
     """One session of a fleet, from the lock of the machine to the folder."""
 
-    def __init__(self, part: Part, speaker: Speaker, messages: Messages) -> None:
-        self._part, self._speaker, self._messages = part, speaker, messages
+    def __init__(self, part: Part, heartbeats: HeartbeatLog, messages: Messages) -> None:
+        self._part, self._heartbeats, self._messages = part, heartbeats, messages
         patterns = {name: CasePattern.parse(name) for name in part.plan.cases}
         wanted = {pattern.probe for pattern in patterns.values() if pattern}
         self._lab = Lab(only=wanted | {NULL}, messages=messages)
@@ -142,14 +144,14 @@ class _Measuring:
             if part.folder is not None and part.token in part.folder.delivered():
                 return  # another one measured it while this one waited
             lock_wait_s = time.monotonic() - began
-            self._speaker.say(Word(at=0, what="locked", machine_key=self._lab.host.key))
+            self._heartbeats.add(Heartbeat(at=0, what="locked", machine_key=self._lab.host.key))
             if part.idle_wait_s is not None:
                 audit.wait_until_idle(self._lab.host, part.idle_wait_s)
             placed = Placed(
                 plan=part.plan.id,
                 token=part.token,
                 node=fleet.node_of(part.token),
-                engine=here.engine,
+                backend=here.backend,
                 job=here.job,
                 restart=here.restart,
                 lock_wait_s=lock_wait_s,
@@ -162,7 +164,7 @@ class _Measuring:
 
     def _wait(self, holder: str) -> None:
         self._lab.say_that_it_waits(holder)
-        self._speaker.say(Word(at=0, what="waiting", said="another session measures on its machine"))
+        self._heartbeats.add(Heartbeat(at=0, what="waiting", said="another session measures on its machine"))
 
     def _cases(self) -> tuple[list[Case], list[Skip]]:
         """The cases of the plan that this machine has, and why it has not the others."""
@@ -185,7 +187,7 @@ class _Measuring:
                         header,
                         path,
                         held,
-                        _Told(shown, self._speaker),
+                        _Told(shown, self._heartbeats),
                         self._settings,
                         skips=skips,
                         last_words=self._audit_after,
@@ -211,7 +213,7 @@ class _Measuring:
             sys.stdout.flush()
             return
         part.folder.deliver(part.token, contents)
-        self._speaker.say(Word(at=0, what="delivered", machine_key=self._lab.host.key))
+        self._heartbeats.add(Heartbeat(at=0, what="delivered", machine_key=self._lab.host.key))
         self._messages.say(f"delivered: {part.folder.session(part.token)}")
 
 

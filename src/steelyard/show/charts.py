@@ -17,7 +17,7 @@ import altair as alt
 import vl_convert
 
 from steelyard.judge.comparisons import Compared
-from steelyard.judge.plots import Ghost, Plot, Series, Spot
+from steelyard.judge.plots import Plot, ReferencePoint, Series, Spot
 from steelyard.judge.report import Report
 from steelyard.show.comparison import interval as change_interval
 from steelyard.show.comparison import percent, verdict
@@ -134,13 +134,13 @@ class _Rows:
     marks: list[Row]
     intervals: list[Row]
     pairs: list[Row]
-    ghosts: list[Row]
+    reference_points: list[Row]
 
     @property
     def figures(self) -> list[float]:
         """Everything that an axis has to reach."""
         ends = [row[key] for row in (*self.intervals, *self.pairs) for key in ("low", "high")]
-        return [*ends, *(row["value"] for row in (*self.marks, *self.ghosts))]
+        return [*ends, *(row["value"] for row in (*self.marks, *self.reference_points))]
 
 
 def _rows(plot: Plot) -> _Rows:
@@ -156,17 +156,17 @@ def _rows(plot: Plot) -> _Rows:
                 rows.pairs.append({**what, "low": values[0], "high": values[1]})
             elif spot.low is not None and spot.high is not None and spot.low > 0:
                 rows.intervals.append({**what, "low": spot.low, "high": spot.high})
-        rows.ghosts.extend(
-            {"series": series.name, "x": ghost.x, "value": ghost.value, "tip": _ghost_words(ghost, plot.unit)}
-            for ghost in series.ghosts
-            if ghost.value > 0
+        rows.reference_points.extend(
+            {"series": series.name, "x": point.x, "value": point.value, "tip": _reference_words(point, plot.unit)}
+            for point in series.reference_points
+            if point.value > 0
         )
     return rows
 
 
-def _ghost_words(ghost: Ghost, unit: str) -> str:
-    words = f"published: {ghost.mechanism}\n{format_quantity(ghost.value, unit)} ({ghost.source})"
-    return f"{words}\nbut: {ghost.error}" if ghost.error else words
+def _reference_words(point: ReferencePoint, unit: str) -> str:
+    words = f"published: {point.mechanism}\n{format_quantity(point.value, unit)} ({point.source})"
+    return f"{words}\nbut: {point.error}" if point.error else words
 
 
 def _round_numbers(figures: Sequence[float]) -> list[float]:
@@ -306,8 +306,8 @@ def prices(plot: Plot, theme: Theme = PAGE) -> Row:
         ),
     )
     drawing.add(
-        "ghosts",
-        rows.ghosts,
+        "reference_points",
+        rows.reference_points,
         lambda chart: chart.mark_point(
             shape="cross", angle=45, size=46, filled=False, stroke=theme.soft, strokeWidth=1.2
         ).encode(x=value, y=y, tooltip="tip:N"),
@@ -384,7 +384,7 @@ def look(number: int, theme: Theme = PAGE) -> Look:
 
 
 def curves(plot: Plot, theme: Theme = PAGE) -> Row:
-    """Cost by a parameter on log axes: a line a series, its intervals as a band, the figures of others as ghosts."""
+    """Cost by a parameter on log axes: a line a series, its intervals as a band, published figures as points."""
     rows = _rows(plot)
     names = [series.name for series in plot.series]
     joined = {series.name for series in plot.series if series.joined}
@@ -394,7 +394,7 @@ def curves(plot: Plot, theme: Theme = PAGE) -> Row:
     colour = alt.Color("series:N", scale=colours, legend=theme.legend)
     shape = alt.Shape("series:N", scale=_in_order(names, [one.shape for one in looks]), legend=theme.legend)
     dash = alt.StrokeDash("series:N", scale=_in_order(names, [list(one.dash) for one in looks]), legend=None)
-    x = _parameter_axis(plot, sorted({row["x"] for row in (*rows.marks, *rows.ghosts)}))
+    x = _parameter_axis(plot, sorted({row["x"] for row in (*rows.marks, *rows.reference_points)}))
     scale = alt.Scale(type="log", nice=False, padding=10)
     axis = _quantity_axis(plot.unit, rows.figures)
     low, value = alt.Y("low:Q", scale=scale, axis=axis), alt.Y("value:Q", scale=scale, axis=axis)
@@ -437,15 +437,15 @@ def curves(plot: Plot, theme: Theme = PAGE) -> Row:
         ),
     )
     drawing.add(
-        "ghosts",
-        rows.ghosts,
+        "reference_points",
+        rows.reference_points,
         lambda chart: chart.mark_line(strokeWidth=1, strokeDash=[3, 3]).encode(
             x=x, y=value, color=quiet, opacity=_picked(0.5, "series")
         ),
     )
     drawing.add(
-        "ghosts",
-        rows.ghosts,
+        "reference_points",
+        rows.reference_points,
         lambda chart: chart.mark_point(filled=False, shape="cross", angle=45, size=42).encode(
             x=x, y=value, color=quiet, opacity=_picked(0.7, "series"), tooltip="tip:N"
         ),

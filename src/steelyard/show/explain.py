@@ -9,15 +9,16 @@ from typing import Any
 import msgspec
 from rich.table import Table
 
-from steelyard.judge.explain import CONFIDENCE, Composite, Explanation, Explanations, Part, PartSeen, State, Sum
+from steelyard.judge.explain import Composite, Explanation, Explanations, Part, PartSeen, State, Sum
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.show import void
 from steelyard.show.console import Console, words
 from steelyard.units import format_interval, format_quantity
 
 _STYLES = {
     State.EXPLAINED: "bold green",
-    State.REST: "bold green",
-    State.LARGE_REST: "bold yellow",
+    State.RESIDUAL: "bold green",
+    State.LARGE_RESIDUAL: "bold yellow",
     State.OVER_EXPLAINED: "bold red",
     State.UNDECIDED: "bold yellow",
     State.INCOMPLETE: "dim",
@@ -40,13 +41,13 @@ def show_short(findings: Explanations, console: Console) -> None:
     """A line a composite: what of it is explained by this session, or what is missing."""
     _head(findings, console)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("composite", "case", "cost", "explained", "rest", ""):
-        table.add_column(heading, justify="right" if heading in {"cost", "explained", "rest"} else "left")
+    for heading in ("composite", "case", "cost", "explained", "residual", ""):
+        table.add_column(heading, justify="right" if heading in {"cost", "explained", "residual"} else "left")
     for one in findings.explained:
-        explained, rest = (share(each) if each else _NOTHING for each in (one.explained, one.rest))
+        explained, residual = (share(each) if each else _NOTHING for each in (one.explained, one.residual))
         cost = format_quantity(one.whole.value, one.unit)
         word = words(_short(one), style=_STYLES[one.state])
-        table.add_row(words(one.composite, style="cyan"), one.case, cost, explained, rest, word)
+        table.add_row(words(one.composite, style="cyan"), one.case, cost, explained, residual, word)
     for absent in findings.absent:
         row = words(absent.composite, style="cyan"), absent.case, _NOTHING, _NOTHING, _NOTHING
         table.add_row(*row, words("not in the session", style="dim"))
@@ -103,21 +104,21 @@ def said(one: Explanation) -> str:
             return (
                 f"measured one by one the parts{parts} cost more than the whole: within it they overlap or share work"
             )
-        case State.UNDECIDED if one.rest and one.rest.low is None:
+        case State.UNDECIDED if one.residual and one.residual.low is None:
             return f"{one.n} blocks are too few for an interval: 6 give the first"
         case State.UNDECIDED:
-            return "the rest may be nothing, and may be large: more blocks would tell"
+            return "the residual may be nothing, and may be large: more blocks would tell"
         case State.EXPLAINED:
-            return "the rest cannot be told from nothing"
-        case State.REST:
-            return "there is a rest that no part explains"
-        case State.LARGE_REST:
+            return "the residual cannot be told from nothing"
+        case State.RESIDUAL:
+            return "there is a residual that no part explains"
+        case State.LARGE_RESIDUAL:
             return "much of the cost is in none of the parts"
 
 
 def rows(one: Explanation) -> list[tuple[str, ...]]:
-    """What, how often, each, together, the interval and the share: the parts, their sum, the rest and the whole."""
-    sums = [("explained", one.explained), ("unexplained", one.rest), (one.metric, one.whole)]
+    """What, how often, each, together, the interval and the share: the parts, their sum, the residual and the whole."""
+    sums = [("explained", one.explained), ("unexplained", one.residual), (one.metric, one.whole)]
     return [
         *(_part(part, one.unit) for part in one.parts),
         *((part.what, "", "not measured", "", "", "") for part in one.missing),
@@ -164,7 +165,7 @@ def _explanation(one: Explanation, console: Console) -> None:
     console.print(f"  {one.made_of}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("  made of", no_wrap=True)
-    for heading in ("times", "each", "together", f"{CONFIDENCE:.0%} interval", "share"):
+    for heading in ("times", "each", "together", f"{INTERVAL_CONFIDENCE:.0%} interval", "share"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, *cells in rows(one):
         table.add_row(f"  {name}", *cells, style="" if any(part.what == name for part in one.parts) else "bold")
@@ -191,7 +192,7 @@ def _foot(findings: Explanations, console: Console) -> None:
         return
     text = (
         "Each line is a median over the blocks of what it says, so the lines need not add up to the last digit. The "
-        "rest is the whole less its parts within each block; parts of other sessions are added by their intervals "
+        "residual is the whole less its parts within each block; parts of other sessions are added by their intervals "
         "(Zou and Donner)."
     )
     console.print(text, style="dim")

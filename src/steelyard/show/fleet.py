@@ -13,7 +13,7 @@ import msgspec
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from steelyard.records import Header, Standing
+from steelyard.records import Header, TokenStatus
 from steelyard.show.console import Console, words
 from steelyard.units import format_duration
 
@@ -24,14 +24,14 @@ _STYLES = {"delivered": "green", "measuring": "bold", "silent": "yellow", "faile
 _ORDER = ("delivered", "measuring", "waiting", "silent", "queued", "failed", "missing")
 
 
-def summary(found: Sequence[Standing]) -> str:
+def summary(found: Sequence[TokenStatus]) -> str:
     """``5 of 9 sessions are there; 1 measuring, 3 queued``."""
     counts = Counter(str(one.state) for one in found)
     rest = ", ".join(f"{counts[state]} {state}" for state in _ORDER[1:] if counts[state])
     return f"{counts['delivered']} of {len(found)} sessions are there" + (f"; {rest}" if rest else "")
 
 
-def _doing(one: Standing) -> str:
+def _doing(one: TokenStatus) -> str:
     """How far a session is that is being measured, else what is said of it."""
     if one.state == "measuring":
         return f"{one.done} of {one.of} runs, about {format_duration(one.left_s)} to go"
@@ -67,7 +67,7 @@ class Board:
         """Take the bar away."""
         self._bar.stop()
 
-    def show(self, found: Sequence[Standing]) -> None:
+    def show(self, found: Sequence[TokenStatus]) -> None:
         """Say what is new."""
         for one in found:
             self._tell(one)
@@ -80,7 +80,7 @@ class Board:
             self._logged, self._logged_text = time.monotonic(), text
             self._line(text)
 
-    def _tell(self, one: Standing) -> None:
+    def _tell(self, one: TokenStatus) -> None:
         if one.attempts > max(1, self._attempts.get(one.token, 1)):
             self._line(f"{one.token}: begun again, attempt {one.attempts}", "yellow")
         self._attempts[one.token] = max(one.attempts, self._attempts.get(one.token, 0))
@@ -98,18 +98,18 @@ class Board:
         self._console.print(text, style=style, soft_wrap=True)
 
     def away(self, why: str) -> None:
-        """The engine does not answer."""
+        """The backend does not answer."""
         if not self._away:
             self._line(f"{why}; what was placed goes on, and it will be asked again", "yellow")
         self._away = True
 
     def back(self) -> None:
-        """The engine answers again."""
+        """The backend answers again."""
         if self._away:
             self._line("it answers again")
         self._away = False
 
-    def end(self, found: Sequence[Standing], headers: Mapping[str, Header]) -> None:
+    def end(self, found: Sequence[TokenStatus], headers: Mapping[str, Header]) -> None:
         """The last lines: other hardware, and how many sessions there are."""
         for line in other_hardware(headers):
             self._line(line, "yellow")
@@ -132,7 +132,7 @@ def other_hardware(headers: Mapping[str, Header]) -> list[str]:
     return list(lines.values())
 
 
-def show_status(found: Sequence[Standing], headers: Mapping[str, Header], console: Console) -> None:
+def show_status(found: Sequence[TokenStatus], headers: Mapping[str, Header], console: Console) -> None:
     """Where every session stands; those that are there only by their number."""
     rest = [one for one in found if one.state != "delivered"]
     if rest:
@@ -149,6 +149,6 @@ def show_status(found: Sequence[Standing], headers: Mapping[str, Header], consol
     console.print(summary(found))
 
 
-def as_json(found: Sequence[Standing]) -> list[dict[str, Any]]:
+def as_json(found: Sequence[TokenStatus]) -> list[dict[str, Any]]:
     """One object a session."""
     return [msgspec.to_builtins(one) for one in found]

@@ -10,7 +10,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.judge.history import History, Past, Series, Turn
+from steelyard.judge.history import ChangePoint, History, Past, Series
 from steelyard.show.comparison import percent
 from steelyard.show.console import Console, words
 from steelyard.show.page.markup import Markup, tag
@@ -38,13 +38,13 @@ def show(found: History, console: Console) -> None:
 def _series(series: Series, console: Console) -> None:
     console.print(f"machine {series.machine_key}, {series.machine}: {len(series.sessions)} sessions, {series.metric}")
     console.print(f"  {sparkline([one.median for one in series.sessions])}", style="cyan")
-    _turns(series, console)
+    _change_points(series, console)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("", "started", "median", "95 % interval", "n", "session"):
         table.add_column(name, justify="right" if name in ("median", "95 % interval", "n") else "left", no_wrap=True)
-    turned = {turn.index: turn for turn in series.turns}
+    changed = {change.index: change for change in series.change_points}
     for number, one in list(enumerate(series.sessions))[-_MOST_SESSIONS:]:
-        mark = words("void", style="red") if one.void else _mark(turned.get(number))
+        mark = words("void", style="red") if one.void else _mark(changed.get(number))
         table.add_row(
             mark,
             words(one.started[:16].replace("T", " ")),
@@ -60,31 +60,33 @@ def _series(series: Series, console: Console) -> None:
         console.print(f"  {caveat}", style="yellow")
 
 
-def _turns(series: Series, console: Console) -> None:
-    for turn in series.turns:
-        one = series.sessions[turn.index]
-        style = "bold red" if turn.worse else "bold"
-        console.print(words(f"  {one.started[:16].replace('T', ' ')}: {turn_in_words(turn, one.unit)}", style=style))
-        for difference in turn.differences:
+def _change_points(series: Series, console: Console) -> None:
+    for change in series.change_points:
+        one = series.sessions[change.index]
+        style = "bold red" if change.worse else "bold"
+        console.print(
+            words(f"  {one.started[:16].replace('T', ' ')}: {change_in_words(change, one.unit)}", style=style)
+        )
+        for difference in change.differences:
             console.print(
                 f"    {difference.what}: {difference.before} → {difference.after}",
                 soft_wrap=True,
             )
-        if not turn.differences:
+        if not change.differences:
             console.print("    the headers on both sides are alike")
 
 
-def turn_in_words(turn: Turn, unit: str) -> str:
+def change_in_words(change: ChangePoint, unit: str) -> str:
     """``1.00 µs → 1.20 µs (+20.0 %), p = 0.001``."""
-    levels = f"{format_quantity(turn.before, unit)} → {format_quantity(turn.after, unit)}"
-    chance = "p < 0.0001" if turn.p_value < 1e-4 else f"p = {turn.p_value:.2g}"
-    return f"{levels} ({percent(turn.ratio)}), {chance}"
+    levels = f"{format_quantity(change.before, unit)} → {format_quantity(change.after, unit)}"
+    chance = "p < 0.0001" if change.p_value < 1e-4 else f"p = {change.p_value:.2g}"
+    return f"{levels} ({percent(change.ratio)}), {chance}"
 
 
-def _mark(turn: Turn | None) -> Text:
-    if turn is None:
+def _mark(change: ChangePoint | None) -> Text:
+    if change is None:
         return words()
-    return words("▲" if turn.ratio > 1 else "▼", style="red" if turn.worse else "bold")
+    return words("▲" if change.ratio > 1 else "▼", style="red" if change.worse else "bold")
 
 
 def _interval(one: Past) -> str:
@@ -133,7 +135,7 @@ def drawing(series: Series) -> Markup:
     parts = [*_axis(series, scale), *_levels(series, scale)]
     parts += [_point(one, number, scale) for number, one in enumerate(series.sessions)]
     changes = {0: "no change of level found", 1: "1 change of level"}
-    found = changes.get(len(series.turns), f"{len(series.turns)} changes of level")
+    found = changes.get(len(series.change_points), f"{len(series.change_points)} changes of level")
     label = f"{len(series.sessions)} sessions, {found}: the table below has the figures"
     box = f"0 0 {_WIDTH:.0f} {_HEIGHT:.0f}"
     return tag("svg", *parts, viewBox=box, role="img", aria_label=label, class_="history")
@@ -163,15 +165,17 @@ def _axis(series: Series, scale: _Scale) -> list[Markup]:
 
 def _levels(series: Series, scale: _Scale) -> list[Markup]:
     parts = []
-    ends = [*(turn.index for turn in series.turns), len(series.sessions)]
-    for turn, end in zip(series.turns, ends[1:], strict=True):
-        x, kind = scale.x(turn.index - 0.5), "worse" if turn.worse else "turn"
+    ends = [*(change.index for change in series.change_points), len(series.sessions)]
+    for change, end in zip(series.change_points, ends[1:], strict=True):
+        x, kind = scale.x(change.index - 0.5), "worse" if change.worse else "change"
         parts.append(_line(x, _TOP - 8, x, _HEIGHT - _BOTTOM, kind))
-        parts.append(_line(x, scale.y(turn.after), scale.x(end - 0.5), scale.y(turn.after), "level"))
+        parts.append(_line(x, scale.y(change.after), scale.x(end - 0.5), scale.y(change.after), "level"))
         anchor = "end" if x > _WIDTH * 0.8 else "start"
-        parts.append(_words(x + (-5 if anchor == "end" else 5), _TOP - 12, percent(turn.ratio), anchor, f"{kind} mark"))
-    if series.turns:
-        first = series.turns[0]
+        parts.append(
+            _words(x + (-5 if anchor == "end" else 5), _TOP - 12, percent(change.ratio), anchor, f"{kind} mark")
+        )
+    if series.change_points:
+        first = series.change_points[0]
         y = scale.y(first.before)
         parts.append(_line(scale.x(-0.5), y, scale.x(first.index - 0.5), y, "level"))
     return parts
@@ -201,7 +205,8 @@ def as_json(found: History) -> dict[str, Any]:
             {
                 **msgspec.to_builtins(series),
                 "turns": [
-                    {**msgspec.to_builtins(turn), "session": series.sessions[turn.index].path} for turn in series.turns
+                    {**msgspec.to_builtins(change), "session": series.sessions[change.index].path}
+                    for change in series.change_points
                 ],
             }
             for series in found.series

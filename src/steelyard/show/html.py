@@ -34,7 +34,7 @@ def _hash(contents: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(contents.encode()).digest()).decode()}'"
 
 
-def page(report: Report, outcomes: tuple[rules.Outcome, ...]) -> str:
+def page(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> str:
     """The whole page; ``outcomes`` is what its check against the rules gave."""
     style = Markup((_ASSETS / "style.css").read_text())
     script = _script()
@@ -75,7 +75,7 @@ class _Part:
     contents: Markup
 
 
-def _body(report: Report, outcomes: tuple[rules.Outcome, ...]) -> list[Markup]:
+def _body(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> list[Markup]:
     several = len(report.sessions) > 1
     parts = [_Part("comparison", "Compared", comparing.comparisons(report))] if several else []
     for number, judged in enumerate(report.sessions):

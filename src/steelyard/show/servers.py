@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from steelyard.judge.servers import Outcome, ServerRow, Weighed
+from steelyard.judge.servers import AdviceOutcome, ServerRow, Weighed
 from steelyard.show import void
 from steelyard.show.console import Console, words
 from steelyard.units import format_quantity
@@ -116,27 +116,27 @@ def because(weighed: Weighed) -> str:
     """Why a server is recommended, or why none is. The first server is that of the table: the blocks' first."""
     advice, first = weighed.advice, weighed.rows[0].server if weighed.rows else ""
     match advice.outcome:
-        case Outcome.TOO_FEW:
+        case AdviceOutcome.TOO_FEW:
             return "there is nothing to compare: fewer than two servers could be measured"
-        case Outcome.VOID:
+        case AdviceOutcome.VOID:
             return f"the session is void: {weighed.void}"
-        case Outcome.CONTRADICTED:
+        case AdviceOutcome.CONTRADICTED:
             return (
                 f"{advice.candidate} was the fastest in the pilot, and {_and(advice.faster)} proved faster in the "
                 "blocks: measure again"
             )
-        case Outcome.UNDECIDED if advice.candidate == first:
+        case AdviceOutcome.UNDECIDED if advice.candidate == first:
             others = len(advice.faster + advice.equal + advice.slower)
             open_ = _and(advice.undecided) if others or len(advice.undecided) == 1 else "any other"
             return f"{first} answered the most requests, but whether it is faster than {open_} is undecided"
-        case Outcome.UNDECIDED:
+        case AdviceOutcome.UNDECIDED:
             pilot = f"in the blocks and {advice.candidate}, with which all were compared, in the pilot"
             question = f"whether {advice.candidate} is faster than {_and(advice.undecided)} is undecided"
             return f"{first} answered the most requests {pilot}; {question}"
-        case Outcome.EQUAL:
+        case AdviceOutcome.EQUAL:
             beyond = f", and more than {_and(advice.slower)}" if advice.slower else ""
             return f"{_and(advice.servers)} answer as many requests as each other{beyond}"
-        case Outcome.FASTEST:
+        case AdviceOutcome.FASTEST:
             return f"{advice.candidate} answers more requests than every other"
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.findings import Findings
-from steelyard.judge.history import History, Series, Turn
+from steelyard.judge.history import ChangePoint, History, Series
 from steelyard.records import Header, Record
 from steelyard.show import comparison, history, void
 from steelyard.show.page.markup import Markup, listed, table, tag
@@ -306,24 +306,24 @@ def _series(series: Series, names: Mapping[str, str]) -> list[Markup]:
         )
         for one in reversed(series.sessions)
     ]
-    turns = [_turn(turn, series) for turn in series.turns]
+    change_points = [_change_point(change, series) for change in series.change_points]
     picture = tag("div", history.drawing(series), class_="scroll", tabindex="0", role="group", aria_label="curve")
     return [
         tag("h2", f"{series.machine}, machine key {series.machine_key}"),
         tag("p", f"{len(series.sessions)} sessions; {series.metric} with its 95 % interval", class_="soft"),
         tag("figure", picture),
-        tag("ul", *turns, class_="turns") if turns else tag("p", "No change of level found."),
+        tag("ul", *change_points, class_="changes") if change_points else tag("p", "No change of level found."),
         *([listed(series.caveats)] if series.caveats else []),
         table(("started", "median", "95 % interval", "n", "kernel"), rows, caption="newest first"),
     ]
 
 
-def _turn(turn: Turn, series: Series) -> Markup:
-    one = series.sessions[turn.index]
-    differences = [f"{item.what}: {item.before} → {item.after}" for item in turn.differences]
+def _change_point(change: ChangePoint, series: Series) -> Markup:
+    one = series.sessions[change.index]
+    differences = [f"{item.what}: {item.before} → {item.after}" for item in change.differences]
     return tag(
         "li",
-        tag("strong", f"{one.started[:16].replace('T', ' ')}", class_="failed" if turn.worse else None),
-        f": {history.turn_in_words(turn, one.unit)}{', worse' if turn.worse else ''}",
+        tag("strong", f"{one.started[:16].replace('T', ' ')}", class_="failed" if change.worse else None),
+        f": {history.change_in_words(change, one.unit)}{', worse' if change.worse else ''}",
         listed(differences or ["the headers on both sides are alike"]),
     )

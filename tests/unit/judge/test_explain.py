@@ -41,18 +41,18 @@ def test_parts_that_add_up_leave_a_rest_that_cannot_be_told_from_nothing():
     one = the_one({WHOLE: noisy_around(10e-6), CALL: steady(2e-6), COPY: steady(3e-6)})
     assert one.state is State.EXPLAINED
     assert one.explained.value == pytest.approx(10e-6, rel=0.02)
-    assert one.rest.low <= 0 <= one.rest.high
+    assert one.residual.low <= 0 <= one.residual.high
 
 
 @pytest.mark.parametrize(
-    ("whole", "state"), [(11e-6, State.REST), (20e-6, State.LARGE_REST), (9e-6, State.OVER_EXPLAINED)]
+    ("whole", "state"), [(11e-6, State.RESIDUAL), (20e-6, State.LARGE_RESIDUAL), (9e-6, State.OVER_EXPLAINED)]
 )
 def test_the_rest_is_what_the_parts_leave_and_is_never_clamped(whole, state):
     one = the_one({WHOLE: steady(whole), CALL: steady(2e-6), COPY: steady(3e-6)})
     assert one.state is state
-    assert one.rest.value == pytest.approx(whole - 10e-6, rel=0.02)
-    assert one.rest.share == pytest.approx((whole - 10e-6) / whole, rel=0.02)
-    assert one.rest.low < one.rest.high
+    assert one.residual.value == pytest.approx(whole - 10e-6, rel=0.02)
+    assert one.residual.share == pytest.approx((whole - 10e-6) / whole, rel=0.02)
+    assert one.residual.low < one.residual.high
 
 
 def test_each_part_has_its_times_its_cost_and_its_share():
@@ -67,20 +67,20 @@ def test_drift_that_all_have_in_common_does_not_widen_the_rest():
     drift = [1 + block / 4 for block in range(8)]
     costs = {WHOLE: 11e-6, CALL: 2e-6, COPY: 3e-6}
     one = the_one({name: [cost * share for share in drift] for name, cost in costs.items()})
-    assert one.rest.share_low == pytest.approx(1 / 11)
-    assert one.rest.share_high == pytest.approx(1 / 11)
-    assert one.state is State.REST
+    assert one.residual.share_low == pytest.approx(1 / 11)
+    assert one.residual.share_high == pytest.approx(1 / 11)
+    assert one.state is State.RESIDUAL
 
 
 def test_blocks_in_which_a_part_is_missing_are_left_out():
     one = the_one({WHOLE: steady(20e-6), CALL: [None, *steady(2e-6)[1:]], COPY: steady(3e-6)})
     assert one.n == 8
-    assert one.rest.value == pytest.approx(10e-6, rel=0.02)
+    assert one.residual.value == pytest.approx(10e-6, rel=0.02)
 
 
 def test_too_few_blocks_are_undecided():
     one = the_one({WHOLE: [20e-6] * 5, CALL: [2e-6] * 5, COPY: [3e-6] * 5})
-    assert (one.state, one.rest.low, one.rest.high) == (State.UNDECIDED, None, None)
+    assert (one.state, one.residual.low, one.residual.high) == (State.UNDECIDED, None, None)
 
 
 def test_a_rest_that_may_be_nothing_and_may_be_large_is_undecided():
@@ -89,7 +89,7 @@ def test_a_rest_that_may_be_nothing_and_may_be_large_is_undecided():
 
 def test_a_part_that_was_not_measured_is_named_and_nothing_is_summed_up():
     one = the_one({WHOLE: steady(20e-6), CALL: steady(2e-6)})
-    assert (one.state, one.rest, one.explained) == (State.INCOMPLETE, None, None)
+    assert (one.state, one.residual, one.explained) == (State.INCOMPLETE, None, None)
     assert [(part.what, part.case) for part in one.missing] == [("copies", COPY)]
     assert "no " in one.missing[0].reason
     assert len(one.parts) == 1
@@ -129,7 +129,7 @@ def test_a_part_may_be_there_as_often_as_was_counted_in_each_block():
     (one,) = explain(session, {"tube": composite}).explained
     assert one.parts[0].times == 2.5
     # Block by block the part is four fifths, whatever the count was there.
-    assert (one.rest.share_low, one.rest.share_high) == pytest.approx((0.2, 0.2))
+    assert (one.residual.share_low, one.residual.share_high) == pytest.approx((0.2, 0.2))
 
 
 def test_something_may_be_taken_off_a_part():
@@ -148,9 +148,9 @@ def test_parts_may_come_from_another_session_and_their_intervals_are_put_togethe
     there = msgspec.structs.replace(weighed({COPY: costs[COPY]}), path="other.session.jsonl")
     (apart,) = explain(here, {"tube": TUBE}, others=[there]).explained
     assert [part.session for part in apart.parts] == [None, "other.session.jsonl"]
-    assert apart.rest.value == pytest.approx(paired.rest.value, rel=0.2)
-    assert apart.rest.high - apart.rest.low > paired.rest.high - paired.rest.low
-    assert apart.rest.share == pytest.approx(apart.rest.value / apart.whole.value)
+    assert apart.residual.value == pytest.approx(paired.residual.value, rel=0.2)
+    assert apart.residual.high - apart.residual.low > paired.residual.high - paired.residual.low
+    assert apart.residual.share == pytest.approx(apart.residual.value / apart.whole.value)
 
 
 def test_only_what_was_asked_for_is_explained():

@@ -72,10 +72,10 @@ def test_a_change_is_found_with_what_the_headers_say_differently():
     changed = {"kernel": "6.12", "compiler": "gcc 12", "governor": "powersave"}
     found = history.history("case", stepped(facts=changed))
     [series] = found.series
-    [turn] = series.turns
-    assert (turn.index, turn.worse) == (8, True)
-    assert turn.ratio == pytest.approx(1.25, rel=1e-3)
-    assert [(one.what, one.before, one.after) for one in turn.differences] == [
+    [change] = series.change_points
+    assert (change.index, change.worse) == (8, True)
+    assert change.ratio == pytest.approx(1.25, rel=1e-3)
+    assert [(one.what, one.before, one.after) for one in change.differences] == [
         ("kernel", "6.1", "6.12"),
         ("governor", "unknown", "powersave"),
     ]
@@ -83,19 +83,19 @@ def test_a_change_is_found_with_what_the_headers_say_differently():
 
 def test_more_is_not_worse_where_more_is_better():
     [series] = history.history("case", [msgspec.structs.replace(one, better="higher") for one in stepped()]).series
-    assert [turn.worse for turn in series.turns] == [False]
+    assert [change.worse for change in series.change_points] == [False]
 
 
 def test_a_change_smaller_than_the_margin_is_left_out():
     [series] = history.history("case", stepped(), margin=0.3).series
-    assert series.turns == ()
+    assert series.change_points == ()
 
 
 def test_machines_are_never_joined_to_one_series():
     """Half of the sessions on a machine that is slower by a quarter: no change on either."""
     found = history.history("case", stepped(machine_key="two"))
     assert {series.machine_key: len(series.sessions) for series in found.series} == {"one": 8, "two": 8}
-    assert all(series.turns == () for series in found.series)
+    assert all(series.change_points == () for series in found.series)
 
 
 def test_sessions_stand_in_the_order_of_time_whatever_the_order_of_files():
@@ -110,14 +110,14 @@ def test_void_sessions_are_shown_and_take_no_part():
     ]
     [series] = history.history("case", pasts).series
     assert len(series.sessions) == 32
-    assert [turn.index for turn in series.turns] == [16]
+    assert [change.index for change in series.change_points] == [16]
     assert "16 sessions are void and take no part in the changes" in series.caveats
 
 
 def test_sessions_of_another_metric_take_no_part():
     pasts = [*(a_past(n, 900.0, metric="older") for n in range(3)), *(a_past(n, 1.0) for n in range(3, 12))]
     [series] = history.history("case", pasts).series
-    assert series.turns == ()
+    assert series.change_points == ()
     assert "3 sessions have another main metric and take no part in the changes" in series.caveats
 
 

@@ -32,8 +32,8 @@ def test_every_case_stands_in_the_price_list_on_the_row_of_its_mechanism(judged)
 def test_a_figure_of_others_stands_beside_the_case_that_it_is_about(judged):
     [row] = [series for series in judged.prices[0].series if series.name == "lock/counter_mutex"]
     assert PUBLISHED in {spot.case for spot in row.spots}
-    assert row.ghosts
-    assert all(ghost.source.endswith("2014") for ghost in row.ghosts)
+    assert row.reference_points
+    assert all(point.source.endswith("2014") for point in row.reference_points)
 
 
 def test_a_sweep_is_a_line_for_each_way_to_hold_the_rest(judged):
@@ -86,9 +86,9 @@ def test_a_study_s_own_figure_has_its_curves_and_ours_under_one_name():
     assert study.title == "A recursion of so many levels (alibaba/async_simple, 2022)"
     series = {one.name: one for one in study.series}
     assert list(series) == ["stackless", "noexcept", "static frames", "stackful", "a plain call"]
-    assert [spot.x for spot in series["stackful"].spots] == [ghost.x for ghost in series["stackful"].ghosts]
+    assert [spot.x for spot in series["stackful"].spots] == [point.x for point in series["stackful"].reference_points]
     assert not series["stackless"].spots
-    assert not series["a plain call"].ghosts
+    assert not series["a plain call"].reference_points
     assert study.notes
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from steelyard.judge.servers import Outcome, weigh
+from steelyard.judge.servers import AdviceOutcome, weigh
 from tests.unit.judge.requests import around, served
 
 
@@ -27,13 +27,13 @@ def test_a_share_is_never_more_than_the_whole():
 def test_one_that_proves_faster_than_every_other_is_recommended():
     advice = weigh(served({"slow": around(1000), "fast": around(5000), "slower": around(500)})).advice
     assert advice.servers == ("fast",)
-    assert (advice.outcome, set(advice.slower), advice.lower_tail) == (Outcome.FASTEST, {"slow", "slower"}, ())
+    assert (advice.outcome, set(advice.slower), advice.lower_tail) == (AdviceOutcome.FASTEST, {"slow", "slower"}, ())
 
 
 def test_those_that_are_equivalent_are_recommended_together():
     advice = weigh(served({"a": around(5000), "b": around(5000)[::-1], "slow": around(900)})).advice
     assert set(advice.servers) == {"a", "b"}
-    assert (advice.outcome, advice.slower) == (Outcome.EQUAL, ("slow",))
+    assert (advice.outcome, advice.slower) == (AdviceOutcome.EQUAL, ("slow",))
 
 
 def test_a_lower_tail_elsewhere_is_said_beside_the_recommendation():
@@ -46,7 +46,7 @@ def test_where_it_is_undecided_there_is_no_recommendation_but_how_many_more_bloc
     restless = [4000.0, 6500.0] * 6
     advice = weigh(served({"a": around(5000), "b": restless}, pilot={"a": 6000})).advice
     assert advice.servers == ()
-    assert (advice.outcome, advice.undecided) == (Outcome.UNDECIDED, ("b",))
+    assert (advice.outcome, advice.undecided) == (AdviceOutcome.UNDECIDED, ("b",))
     assert advice.more_blocks is not None
 
 
@@ -59,7 +59,7 @@ def test_where_all_is_undecided_that_is_said_of_every_server():
 def test_the_pilot_chooses_and_the_blocks_may_contradict_it():
     advice = weigh(served({"a": around(1000), "b": around(5000)}, pilot={"a": 9000, "b": 5000})).advice
     assert advice.servers == ()
-    assert (advice.outcome, advice.candidate, advice.faster) == (Outcome.CONTRADICTED, "a", ("b",))
+    assert (advice.outcome, advice.candidate, advice.faster) == (AdviceOutcome.CONTRADICTED, "a", ("b",))
 
 
 def test_what_is_wrong_is_kept_apart_from_other_doubts():
@@ -80,4 +80,4 @@ def test_a_server_that_failed_is_a_row_with_its_reason_and_never_recommended():
 def test_one_server_alone_is_compared_with_nothing():
     advice = weigh(served({"a": around(1000)})).advice
     assert advice.servers == ()
-    assert advice.outcome is Outcome.TOO_FEW
+    assert advice.outcome is AdviceOutcome.TOO_FEW

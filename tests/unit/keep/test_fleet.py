@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from steelyard.errors import SessionFileError, StorageError, UsageError
 from steelyard.keep import fleet
-from steelyard.keep.fleet import FleetFolder, Speaker, frame, standings, token_of, unframe
-from steelyard.records import End, FleetJob, FleetOrder, FleetPlan, Placed, Word
+from steelyard.keep.fleet import FleetFolder, HeartbeatLog, frame, statuses, token_of, unframe
+from steelyard.records import End, FleetJob, FleetOrder, FleetPlan, Heartbeat, Placed
 from steelyard.settings import Settings
 from tests.making import a_case, a_header
 
 PLAN = FleetPlan(id="0123456789ab", steelyard="0", cases=("null/null@same",), settings=Settings(seed=1))
 ORDER = FleetOrder(
-    id="00000000", at="2026-01-02T03:04:05+00:00", engine="local", nodes=("n1",), sessions=1, time_limit_s=1
+    id="00000000", at="2026-01-02T03:04:05+00:00", backend="local", nodes=("n1",), sessions=1, time_limit_s=1
 )
 END = End(at="2026-01-02T03:04:06+00:00", reason="blocks", blocks=0, wall_s=1.0, timed_s=0.5)
 
@@ -171,7 +171,7 @@ def test_a_fifo_in_place_of_what_a_fleet_is_read_from_hangs_nobody(folder):
         folder.order()
     (folder.path / "words" / "n1.1").mkdir(parents=True)
     os.mkfifo(folder.path / "words" / "n1.1" / "1.jsonl")
-    assert folder.words() == {}
+    assert folder.heartbeats() == {}
     (folder.path / "fleet.json").unlink()
     os.mkfifo(folder.path / "fleet.json")
     with pytest.raises(UsageError, match="no regular file"):
@@ -231,38 +231,38 @@ def test_what_a_killed_one_began_to_bring_in_is_removed_when_it_is_old(folder):
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-def test_words_are_read_again_by_token_and_attempt(folder):
+def test_heartbeats_are_read_again_by_token_and_attempt(folder):
     for attempt in range(2):
-        speaker = Speaker(folder, "n1.1", job="17", restart=attempt)
-        speaker.say(Word(at=0, what="begun"))
-        speaker.say(Word(at=0, what="ended", code=74, said="no room"))
-    [first, second] = folder.words()["n1.1"]
+        heartbeats = HeartbeatLog(folder, "n1.1", job="17", restart=attempt)
+        heartbeats.add(Heartbeat(at=0, what="begun"))
+        heartbeats.add(Heartbeat(at=0, what="ended", code=74, said="no room"))
+    [first, second] = folder.heartbeats()["n1.1"]
     assert [word.what for word in first] == ["begun", "ended"]
     assert (second[0].job, second[0].restart) == ("17", 1)
     assert first[0].host
     assert first[0].at <= second[0].at
 
 
-def test_torn_words_are_passed_over(folder):
-    Speaker(folder, "n1.1", "", 0).say(Word(at=0, what="begun"))
+def test_torn_heartbeats_are_passed_over(folder):
+    HeartbeatLog(folder, "n1.1", "", 0).add(Heartbeat(at=0, what="begun"))
     [path] = (folder.path / "words" / "n1.1").iterdir()
     path.write_bytes(path.read_bytes() + b'nonsense\n{"at":1')
-    assert [word.what for word in folder.words()["n1.1"][0]] == ["begun"]
+    assert [word.what for word in folder.heartbeats()["n1.1"][0]] == ["begun"]
     path.write_bytes(b"")
-    assert folder.words() == {}
+    assert folder.heartbeats() == {}
 
 
-def test_words_that_cannot_be_said_stop_nothing(tmp_path):
+def test_heartbeats_that_cannot_be_written_stop_nothing(tmp_path):
     (tmp_path / "words").write_text("in the way")
-    Speaker(FleetFolder(tmp_path), "n1.1", "", 0).say(Word(at=0, what="begun"))
-    Speaker(None, "n1.1", "", 0).say(Word(at=0, what="begun"))
+    HeartbeatLog(FleetFolder(tmp_path), "n1.1", "", 0).add(Heartbeat(at=0, what="begun"))
+    HeartbeatLog(None, "n1.1", "", 0).add(Heartbeat(at=0, what="begun"))
 
 
-# --- standings --------------------------------------------------------------------------------------------------------
+# --- statuses --------------------------------------------------------------------------------------------------------
 
 
-def standing(*words: Word, job: FleetJob | None = None, delivered=False, why_not=None, now=100.0):
-    [found] = standings(
+def status(*words: Heartbeat, job: FleetJob | None = None, delivered=False, why_not=None, now=100.0):
+    [found] = statuses(
         ["n1.1"],
         ["n1.1"] if delivered else [],
         {"n1.1": [list(words)]} if words else {},
@@ -273,53 +273,53 @@ def standing(*words: Word, job: FleetJob | None = None, delivered=False, why_not
     return found
 
 
-BEGUN = Word(at=90, what="begun")
-MEASURING = Word(at=99, what="measuring", done=3, of=9, left_s=5.0)
-FAILED = Word(at=99, what="ended", code=74, said="no room in /tmp")
+BEGUN = Heartbeat(at=90, what="begun")
+MEASURING = Heartbeat(at=99, what="measuring", done=3, of=9, left_s=5.0)
+FAILED = Heartbeat(at=99, what="ended", code=74, said="no room in /tmp")
 QUEUED = FleetJob(job="1", state="queued", said="Resources")
 RUNNING = FleetJob(job="1", state="running")
 DEAD = FleetJob(job="1", state="ended", said="its node died")
 
 
 def test_a_session_that_is_there_is_there_whatever_else_is_said():
-    assert standing(FAILED, job=DEAD, delivered=True, why_not="n1 is down").state == "delivered"
+    assert status(FAILED, job=DEAD, delivered=True, why_not="n1 is down").state == "delivered"
 
 
 def test_what_is_said_of_a_token():
-    assert standing().state == "missing"
-    assert (standing(job=QUEUED).state, standing(job=QUEUED).said) == ("queued", "Resources")
-    assert standing(job=RUNNING).state == "waiting"
-    assert standing(BEGUN, job=RUNNING).said == "begun"
-    assert standing(why_not="n1 is drained").said == "n1 is drained"
-    assert standing(job=QUEUED, why_not="n1 is drained").state == "missing"
-    found = standing(BEGUN, MEASURING, job=RUNNING)
+    assert status().state == "missing"
+    assert (status(job=QUEUED).state, status(job=QUEUED).said) == ("queued", "Resources")
+    assert status(job=RUNNING).state == "waiting"
+    assert status(BEGUN, job=RUNNING).said == "begun"
+    assert status(why_not="n1 is drained").said == "n1 is drained"
+    assert status(job=QUEUED, why_not="n1 is drained").state == "missing"
+    found = status(BEGUN, MEASURING, job=RUNNING)
     assert (found.state, found.done, found.of, found.left_s, found.attempts) == ("measuring", 3, 9, 5.0, 1)
 
 
 def test_one_that_failed_says_why_itself_and_a_killed_one_by_its_engine():
-    assert standing(BEGUN, FAILED, job=DEAD).said == "no room in /tmp"
-    assert standing(BEGUN, FAILED).state == "failed"
-    assert standing(BEGUN, MEASURING, job=DEAD).said == "its node died"
-    assert standing(job=FleetJob(job="1", state="ended")).said == "it ended and left no word"
+    assert status(BEGUN, FAILED, job=DEAD).said == "no room in /tmp"
+    assert status(BEGUN, FAILED).state == "failed"
+    assert status(BEGUN, MEASURING, job=DEAD).said == "its node died"
+    assert status(job=FleetJob(job="1", state="ended")).said == "it ended and left no heartbeat"
 
 
 def test_of_one_that_was_told_to_stop_it_is_said_why():
-    stopped = Word(at=99, what="ended", code=fleet.TOLD_TO_STOP, said="it was told to stop")
-    assert standing(BEGUN, stopped, job=DEAD).said == "its node died"
-    assert standing(BEGUN, stopped, job=FleetJob(job="1", state="ended")).said == "it was told to stop"
-    assert standing(BEGUN, stopped).said == "it was told to stop"
+    stopped = Heartbeat(at=99, what="ended", code=fleet.TOLD_TO_STOP, said="it was told to stop")
+    assert status(BEGUN, stopped, job=DEAD).said == "its node died"
+    assert status(BEGUN, stopped, job=FleetJob(job="1", state="ended")).said == "it was told to stop"
+    assert status(BEGUN, stopped).said == "it was told to stop"
 
 
 def test_an_attempt_that_follows_a_failed_one_counts_alone():
-    assert standing(BEGUN, FAILED, job=RUNNING).state == "waiting"
+    assert status(BEGUN, FAILED, job=RUNNING).state == "waiting"
 
 
 def test_long_silence_is_told_from_work():
-    silent = standing(BEGUN, MEASURING, now=99 + 600)
+    silent = status(BEGUN, MEASURING, now=99 + 600)
     assert silent.state == "failed"
-    assert "no word from it for 10 minutes" in silent.said
-    assert standing(BEGUN, MEASURING, job=RUNNING, now=99 + 600).state == "silent"
-    assert standing(BEGUN, MEASURING, now=99 + 60).state == "measuring"
+    assert "no heartbeat for 10 minutes" in silent.said
+    assert status(BEGUN, MEASURING, job=RUNNING, now=99 + 600).state == "silent"
+    assert status(BEGUN, MEASURING, now=99 + 60).state == "measuring"
 
 
 # --- frames -----------------------------------------------------------------------------------------------------------

@@ -68,9 +68,9 @@ def test_an_overhead_that_grows_is_a_line_and_not_one_across_for_each_point(repo
     assert layer["mark"]["type"] == "line"
 
 
-def test_a_published_figure_is_a_ghost_that_says_where_it_is_from_and_what_is_wrong_with_it(report):
-    ghosts = charts.curves(curve(report, "lock/counter"))["datasets"]["ghosts"]
-    assert any("2014" in ghost["tip"] and "but:" in ghost["tip"] for ghost in ghosts)
+def test_a_published_figure_is_a_reference_point_that_says_where_it_is_from_and_what_is_wrong_with_it(report):
+    reference_points = charts.curves(curve(report, "lock/counter"))["datasets"]["reference_points"]
+    assert any("2014" in point["tip"] and "but:" in point["tip"] for point in reference_points)
 
 
 def test_ratios_keep_what_reaches_too_far_inside_the_figure(report):

@@ -70,14 +70,14 @@ def test_what_is_missing_is_said_with_the_command_that_measures_it():
 def test_the_list_has_a_line_a_composite():
     text = printed(findings(), shown.show_short)
     assert "60% [60, 60]" in text
-    assert "a large rest" in text
+    assert "a large residual" in text
     absent = printed(explain(weighed({"call/enter@same": steady(1e-6)}), {"tube": TUBE}), shown.show_short)
     assert "not in the session" in absent
 
 
 def test_objects_carry_the_state_and_every_figure():
     (one,) = shown.as_json(findings())
-    assert (one["state"], one["void"], one["case"]) == ("a large rest", None, "message/tube@same")
+    assert (one["state"], one["void"], one["case"]) == ("a large residual", None, "message/tube@same")
     assert one["rest"]["share"] == pytest.approx(0.6)
     assert one["parts"][0]["cost"] == pytest.approx(4e-6)
     (absent,) = shown.as_json(explain(weighed({"call/enter@same": steady(1e-6)}), {"tube": TUBE}))

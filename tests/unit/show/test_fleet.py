@@ -4,15 +4,15 @@ import io
 import msgspec
 import pytest
 
-from steelyard.records import Placed, Standing
+from steelyard.records import Placed, TokenStatus
 from steelyard.show import fleet
 from steelyard.show.console import Console
 from steelyard.show.fleet import Board
 from tests.making import a_case, a_header, a_machine
 
 
-def one(state="queued", token="n1.1", **more) -> Standing:
-    return Standing(token=token, node=token.rpartition(".")[0], state=state, **more)
+def one(state="queued", token="n1.1", **more) -> TokenStatus:
+    return TokenStatus(token=token, node=token.rpartition(".")[0], state=state, **more)
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def test_what_goes_wrong_is_said_once_and_for_a_node_once(told):
 def test_a_node_that_hangs_is_said_once_however_long_it_does(told):
     board, lines = told
     for minutes in (5, 6, 7):
-        board.show([one("silent", said=f"no word from it for {minutes} minutes")])
-    assert lines()[0] == "n1.1: silent: no word from it for 5 minutes"
-    assert sum("no word" in line for line in lines()) == 1
+        board.show([one("silent", said=f"no heartbeat for {minutes} minutes")])
+    assert lines()[0] == "n1.1: silent: no heartbeat for 5 minutes"
+    assert sum("no heartbeat" in line for line in lines()) == 1
 
 
 def test_a_session_that_is_begun_again_is_told(told):

@@ -61,7 +61,7 @@ def test_objects_for_programs_have_every_session_and_name_the_session_of_a_chang
     data = json.loads(msgspec.json.encode(shown.as_json(CHANGED)))
     [machine] = data["machines"]
     assert len(machine["sessions"]) == 16
-    assert [turn["session"] for turn in machine["turns"]] == ["8.session.jsonl"]
+    assert [change["session"] for change in machine["turns"]] == ["8.session.jsonl"]
 
 
 def test_the_drawing_has_every_session_and_every_change_inside_its_box():

@@ -23,7 +23,7 @@ pub enum Strength {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Precondition {
     Send,
     /// 304
     NotModified,
@@ -32,22 +32,22 @@ pub enum Verdict {
 }
 
 /// In the order of section 13.2.2, for GET and HEAD.
-pub fn judge(headers: &[Header], current: &Validators) -> Verdict {
+pub fn judge(headers: &[Header], current: &Validators) -> Precondition {
     if has(headers, "if-match") {
         if !any_tag(headers, "if-match", |tag| tag.equals_strongly(current)) {
-            return Verdict::Failed;
+            return Precondition::Failed;
         }
     } else if date(headers, "if-unmodified-since").is_some_and(|date| current.modified > date) {
-        return Verdict::Failed;
+        return Precondition::Failed;
     }
     if has(headers, "if-none-match") {
         if any_tag(headers, "if-none-match", |tag| tag.equals_weakly(current)) {
-            return Verdict::NotModified;
+            return Precondition::NotModified;
         }
     } else if date(headers, "if-modified-since").is_some_and(|date| current.modified <= date) {
-        return Verdict::NotModified;
+        return Precondition::NotModified;
     }
-    Verdict::Send
+    Precondition::Send
 }
 
 /// Whether `Range` counts: no `If-Range`, or one that names exactly what we have (section 13.1.5).
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn one_precondition() {
-        use Verdict::{Failed, NotModified, Send};
+        use Precondition::{Failed, NotModified, Send};
         for (name, value, wanted) in [
             ("If-None-Match", "\"a,b\"", NotModified),
             ("if-none-match", "W/\"a,b\"", NotModified),
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn precedence() {
-        use Verdict::{Failed, NotModified, Send};
+        use Precondition::{Failed, NotModified, Send};
         for (fields, wanted) in [
             // a tag hides the date of its kind
             (&[("If-Match", "\"a,b\""), ("If-Unmodified-Since", BEFORE)][..], Send),
@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn a_weak_tag_never_matches_strongly() {
-        assert_eq!(judge(&with(&[("If-Match", "\"a,b\"")]), &WEAK), Verdict::Failed);
-        assert_eq!(judge(&with(&[("If-None-Match", "\"a,b\"")]), &WEAK), Verdict::NotModified);
+        assert_eq!(judge(&with(&[("If-Match", "\"a,b\"")]), &WEAK), Precondition::Failed);
+        assert_eq!(judge(&with(&[("If-None-Match", "\"a,b\"")]), &WEAK), Precondition::NotModified);
         assert!(!ranges_hold(&with(&[("If-Range", "\"a,b\"")]), &WEAK));
         assert!(!ranges_hold(&with(&[("If-Range", DAY)]), &WEAK));
     }

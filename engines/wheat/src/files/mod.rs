@@ -24,7 +24,7 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode};
 use crate::error::Error;
 use crate::options::StaticRoute;
 use cache::Cache;
-use conditional::Verdict;
+use conditional::Precondition;
 use path::{Name, Refusal};
 use range::Ranges;
 use resource::{Content, Failure, Representation, Resource};
@@ -234,12 +234,12 @@ fn answer(resource: &Resource, method: Method, headers: &[Header], boundaries: &
     let head = &representation.head;
     let current = head.validators();
     match conditional::judge(headers, &current) {
-        Verdict::NotModified => {
+        Precondition::NotModified => {
             let head = Head::Kept(Arc::clone(&head.bytes), head.validator_lines());
             return Reply { status: 304, head, body: Body::Empty };
         }
-        Verdict::Failed => return plain(412, method, ""),
-        Verdict::Send => {}
+        Precondition::Failed => return plain(412, method, ""),
+        Precondition::Send => {}
     }
     let range = conditional::only(headers, "range").filter(|_| method == Method::Get);
     match range.filter(|_| conditional::ranges_hold(headers, &current)) {

@@ -16,7 +16,7 @@ from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
 from steelyard.lab.node import Part, measure_part
 from steelyard.lab.signals import ended_in_order
-from steelyard.measure import engines
+from steelyard.measure import backends
 from steelyard.records import FleetPlan
 from steelyard.units import parse_duration
 
@@ -58,7 +58,7 @@ def command(
     even_if_busy
         Measure although others use the machine; the session says so.
     """
-    here = engines.here(os.environ)
+    here = backends.here(os.environ)
     part = Part(
         plan=_read(plan),
         folder=None if to == _STDOUT else FleetFolder(Path(to).absolute()),

@@ -22,7 +22,7 @@ def command(folder: Path, *, start_within: str = "24h", node_wait: str = "1m", p
     node_wait
         How long a node may be down or drained until what is queued for it is taken back.
     poll
-        How often the engine is asked.
+        How often the backend is asked.
     """
     fleet = FleetFolder(folder.absolute())
     fleet.plan()

@@ -10,14 +10,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from steelyard.errors import EngineError, UsageError
+from steelyard.errors import BackendError, UsageError
 from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
 from steelyard.keep.session import now
 from steelyard.lab.fleet import Driver, time_limit_s
 from steelyard.lab.signals import ended_in_order
-from steelyard.measure import engines
-from steelyard.measure.engines import Unreachable
+from steelyard.measure import backends
+from steelyard.measure.backends import Unreachable
 from steelyard.records import FleetOrder
 from steelyard.show.console import Console
 from steelyard.show.fleet import Board
@@ -27,7 +27,7 @@ from steelyard.units import parse_duration
 def command(
     plan: Path,
     *,
-    engine: str | None = None,
+    backend: Annotated[str | None, Parameter(name=("--backend", "--engine"))] = None,
     nodes: str | None = None,
     partition: str | None = None,
     sessions: int = 1,
@@ -50,7 +50,7 @@ def command(
     ----------
     plan
         File that `steelyard fleet plan` wrote.
-    engine
+    backend
         What places the work: ``slurm``, or ``local`` for this machine alone. Default: Slurm where it is, else local.
     nodes
         Which machines: ``n1,n2`` or ``n[1-3]``.
@@ -74,7 +74,7 @@ def command(
     sbatch
         A further option for sbatch: ``--sbatch=--account=physics``. May be repeated.
     poll
-        How often the engine is asked.
+        How often the backend is asked.
     """
     if sessions < 1:
         raise UsageError("--sessions must be at least 1")
@@ -82,13 +82,13 @@ def command(
         what = fleet.read_plan(plan.read_bytes(), str(plan))
     except OSError as error:
         raise UsageError(f"{plan} cannot be read: {error.strerror}") from error
-    name = engine or engines.default()
-    if name == engines.LOCAL and sbatch:
-        raise UsageError("--sbatch is for --engine slurm")
+    name = backend or backends.default()
+    if name == backends.LOCAL and sbatch:
+        raise UsageError("--sbatch is for --backend slurm")
     try:
-        found = engines.resolve(name, nodes, partition)
+        found = backends.resolve(name, nodes, partition)
     except Unreachable as away:
-        raise EngineError(f"{away}: try again later") from away
+        raise BackendError(f"{away}: try again later") from away
     for node in found:
         fleet.token_of(node, 1)
     if len(set(found)) < len(found):
@@ -97,12 +97,12 @@ def command(
     order = FleetOrder(
         id=os.urandom(4).hex(),
         at=now(),
-        engine=name,
+        backend=name,
         nodes=tuple(found),
         sessions=sessions,
         time_limit_s=limit_s,
         node_options=("--lock-wait", lock_wait, *(["--even-if-busy"] if even_if_busy else [])),
-        engine_options=tuple(sbatch or ()),
+        backend_options=tuple(sbatch or ()),
         partition=partition,
     )
     parse_duration(lock_wait)

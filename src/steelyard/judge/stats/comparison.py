@@ -22,7 +22,7 @@ from steelyard.judge.stats.summary import middle
 
 # An error rate of at most 5 % is promised, and a promise met with equality can never be shown to be kept: the upper
 # bound of any finite number of trials lies above it. One point of confidence is the price of a proof.
-CONFIDENCE = 0.96
+VERDICT_CONFIDENCE = 0.96
 
 
 class Verdict(StrEnum):
@@ -55,7 +55,7 @@ class Comparison:
 
 
 def compare_paired(
-    a: npt.ArrayLike, b: npt.ArrayLike, margin: float = 0.0, confidence: float = CONFIDENCE
+    a: npt.ArrayLike, b: npt.ArrayLike, margin: float = 0.0, confidence: float = VERDICT_CONFIDENCE
 ) -> Comparison:
     """The comparison of two samples matched by block: a[i] and b[i] ran in block i.
 

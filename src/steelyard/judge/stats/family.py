@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.judge.stats.checks import FloatArray
-from steelyard.judge.stats.comparison import CONFIDENCE, Comparison, Verdict
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Comparison, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class FamilyMember:
 
 
 def hold(
-    compare_at: Sequence[Callable[[float], Comparison]], alpha: float = 1 - CONFIDENCE
+    compare_at: Sequence[Callable[[float], Comparison]], alpha: float = 1 - VERDICT_CONFIDENCE
 ) -> tuple[FamilyMember, ...]:
     """The family's verdicts, in the order given.
 

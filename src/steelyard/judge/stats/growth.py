@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy import special
 
 from steelyard.judge.stats.checks import FloatArray, costs
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 
 Form: TypeAlias = Literal["1", "log n", "n", "n log n"]
 Answer: TypeAlias = Form | Literal["cannot tell"]
@@ -78,7 +79,7 @@ def fit_growth(
     n: npt.ArrayLike,
     cost: npt.ArrayLike,
     cpus: float | None = None,
-    confidence: float = 0.95,
+    confidence: float = INTERVAL_CONFIDENCE,
     flat_within: float = 0.1,
 ) -> Growth:
     """The growth of a cost over a sweep.

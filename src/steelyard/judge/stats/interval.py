@@ -4,6 +4,9 @@
 import math
 from dataclasses import dataclass
 
+#: Of an interval that is shown. Nothing is decided by it, so no proof is needed that its rate is kept, as of verdicts.
+INTERVAL_CONFIDENCE = 0.95
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.judge.stats.checks import FloatArray
-from steelyard.judge.stats.comparison import CONFIDENCE, Comparison, Verdict, margin_edge
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Comparison, Verdict, margin_edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Forecast:
     minutes: float
 
 
-def fewest_blocks(comparisons: int = 1, alpha: float = 1 - CONFIDENCE) -> int:
+def fewest_blocks(comparisons: int = 1, alpha: float = 1 - VERDICT_CONFIDENCE) -> int:
     """The fewest blocks at which any comparison of a family of this size can be decided.
 
     With fewer, every interval is infinite and every verdict undecided, whatever is measured; with these, all of them

@@ -27,13 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.judge.stats.checks import FloatArray
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.judge.stats.summary import median_interval, middle
 
 #: A step that costs less than this is not told from the slow rise that translation and neighbours give a curve.
 LEAST = 1.25
 #: Share of its height by which a peak of the rises must stand out.
 _PROMINENCE = 0.5
-_CONFIDENCE = 0.95
 #: Share of the lower bound that the levels' own uncertainty may make of it.
 _SLACK = 0.1
 
@@ -130,7 +130,7 @@ def _level(centres: FloatArray, at: int, *, at_end: bool) -> float:
 def _is_agreed(left: FloatArray, right: FloatArray) -> bool:
     """Whether the rise between two points is there in the blocks and not only in their medians."""
     rises = np.log(right) - np.log(left)
-    low = median_interval(rises[np.isfinite(rises)], _CONFIDENCE).low if np.isfinite(rises).any() else 0.0
+    low = median_interval(rises[np.isfinite(rises)], INTERVAL_CONFIDENCE).low if np.isfinite(rises).any() else 0.0
     return low > math.log(LEAST) / 2 or not math.isfinite(low)
 
 
@@ -144,7 +144,7 @@ def _step(
     if not found:
         return None
     least, most = (np.array(ends) for ends in zip(*found, strict=True))
-    low, high = median_interval(least, _CONFIDENCE).low, median_interval(most, _CONFIDENCE).high
+    low, high = median_interval(least, INTERVAL_CONFIDENCE).low, median_interval(most, INTERVAL_CONFIDENCE).high
     return Step(
         before=before,
         after=after,

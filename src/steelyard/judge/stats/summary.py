@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.judge.stats.checks import FloatArray, finite, matched
-from steelyard.judge.stats.interval import Interval
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE, Interval
 from steelyard.records import Summary
 
 
@@ -45,7 +45,7 @@ class NetCost:
         return self.high < 0
 
 
-def summarise(values: npt.ArrayLike, confidence: float = 0.95) -> Summary:
+def summarise(values: npt.ArrayLike, confidence: float = INTERVAL_CONFIDENCE) -> Summary:
     """The summary of a sample of one number a run, in any order. Raises ValueError on no values, NaN or infinity."""
     ordered = sorted(finite(values).tolist())
     rank = order_statistic_rank(len(ordered), confidence)
@@ -78,7 +78,9 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
 
 
-def subtract_overhead(values: npt.ArrayLike, overhead: npt.ArrayLike, confidence: float = 0.95) -> NetCost:
+def subtract_overhead(
+    values: npt.ArrayLike, overhead: npt.ArrayLike, confidence: float = INTERVAL_CONFIDENCE
+) -> NetCost:
     """The cost less its overhead, by the differences within blocks, so that drift common to both falls out.
 
     values, overhead: one number a block, matched by position; NaN marks a missing run, and its block is left out.

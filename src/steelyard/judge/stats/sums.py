@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy.typing as npt
 
 from steelyard.judge.stats.checks import finite
-from steelyard.judge.stats.interval import Interval
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE, Interval
 from steelyard.judge.stats.summary import median_interval, middle
 
 
@@ -30,7 +30,7 @@ class Total:
     n: int
 
 
-def total(samples: Sequence[npt.ArrayLike], confidence: float = 0.95) -> Total:
+def total(samples: Sequence[npt.ArrayLike], confidence: float = INTERVAL_CONFIDENCE) -> Total:
     """The sum of the medians of samples that have nothing in common, each of one number a run, in any order.
 
     One sample alone keeps its exact interval. Raises ValueError without samples, or when one is empty or not finite.

@@ -19,7 +19,7 @@ from scipy import special
 
 from steelyard.judge.stats import rank_sum
 from steelyard.judge.stats.checks import FloatArray, costs
-from steelyard.judge.stats.comparison import CONFIDENCE, Comparison, Verdict, exponential, judge, margin_edge
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Comparison, Verdict, exponential, judge, margin_edge
 from steelyard.judge.stats.interval import Interval
 from steelyard.judge.stats.summary import middle
 
@@ -40,7 +40,7 @@ def compare_unpaired(
     sentinel_b: npt.ArrayLike,
     *,
     margin: float = 0.0,
-    confidence: float = CONFIDENCE,
+    confidence: float = VERDICT_CONFIDENCE,
     between: float = BETWEEN_SESSIONS,
 ) -> Comparison:
     """The comparison of one case in two sessions, the sentinel's ratio divided out.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a program that compiles itself while it runs came to rest: flat, warm-up, slowdown, or no steady state.
+"""How a program that compiles itself while it runs reaches a steady state: flat, warm-up, slowdown, or never.
 
 The values of one process, in their order, are cut where their level changes. If the last level was reached before the
 last quarter of the series it is the steady state; by the levels before it the process warmed up (none was cheaper) or

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from steelyard.judge.explain import CONFIDENCE, Explanation, Explanations, State
+from steelyard.judge.explain import Explanation, Explanations, State
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.show.explain import rows, said, share
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 from steelyard.units import format_quantity
 
-_HEAD = ("made of", "times", "each", "together", f"{CONFIDENCE:.0%} interval", "share")
+_HEAD = ("made of", "times", "each", "together", f"{INTERVAL_CONFIDENCE:.0%} interval", "share")
 
 
 def whole(findings: Explanations) -> tuple[Explanation, ...]:
@@ -22,7 +23,8 @@ def explained(findings: Explanations) -> Markup:
         [
             tag(
                 "p",
-                "Each cost as a sum of simpler ones that were measured beside it. The rest is the whole less its parts "
+                "Each cost as a sum of simpler ones that were measured beside it. The residual is the whole less its "
+                "parts "
                 "within each block; parts that cost more than the whole are said to.",
                 class_="lead",
             ),
@@ -33,10 +35,10 @@ def explained(findings: Explanations) -> Markup:
 
 def _one(one: Explanation) -> Markup:
     cost = format_quantity(one.whole.value, one.unit)
-    rest = f", unexplained {share(one.rest)}" if one.rest else ""
+    residual = f", unexplained {share(one.residual)}" if one.residual else ""
     title = f"{one.case} {one.metric}"
     return fold(
-        f"{title}: {cost}{rest}, {one.state.value}",
+        f"{title}: {cost}{residual}, {one.state.value}",
         tag("p", f"{one.made_of}. {said(one).capitalize()}."),
         table(_HEAD, rows(one), caption=title),
         listed([f"{part.what}: {part.because} ({part.label})" for part in one.parts]),

@@ -106,8 +106,10 @@ _HEAD = ("case", "median", "95 % interval", "runs", "published")
 
 def _figures(series: Series, number: int, unit: str) -> tuple[str, ...]:
     spot = series.spots[number]
-    beside = [ghost for ghost in series.ghosts if ghost.x == spot.x] if spot.x is not None or number == 0 else []
-    published = "; ".join(f"{format_quantity(ghost.value, unit)} ({ghost.source})" for ghost in beside[:3])
+    beside = (
+        [point for point in series.reference_points if point.x == spot.x] if spot.x is not None or number == 0 else []
+    )
+    published = "; ".join(f"{format_quantity(point.value, unit)} ({point.source})" for point in beside[:3])
     if spot.modes:
         modes = " / ".join(format_quantity(mode.median, unit) for mode in spot.modes)
         shares = " / ".join(f"{mode.share:.0%}" for mode in spot.modes)
@@ -136,7 +138,11 @@ def curves(plot: Plot) -> Markup:
     ]
     low, high = _ends(plot)
     bounds = dict.fromkeys(f" Dotted: {_bound(bound, plot.unit)}." for bound in plot.bounds)
-    ghosts = " Crosses on thin dashes are published figures." if any(series.ghosts for series in plot.series) else ""
+    crosses = (
+        " Crosses on thin dashes are published figures."
+        if any(series.reference_points for series in plot.series)
+        else ""
+    )
     modes = any(spot.modes for series in plot.series for spot in series.spots)
     return _figure(
         plot.id,
@@ -144,7 +150,7 @@ def curves(plot: Plot) -> Markup:
         [
             _sentence(plot.y),
             " Bars and bands are 95 % intervals.",
-            ghosts,
+            crosses,
             " Hollow pairs are the two modes of a case that has two." if modes else "",
             *bounds,
             *(f" {note}" for note in plot.notes),

@@ -46,7 +46,7 @@ def error_rates(report: Report) -> Markup:
     )
 
 
-def self_check(outcomes: tuple[rules.Outcome, ...]) -> Markup:
+def self_check(outcomes: tuple[rules.RuleOutcome, ...]) -> Markup:
     """The report against the rules of scientific benchmarking."""
     kept = sum(not outcome.broken for outcome in outcomes)
     rows = [

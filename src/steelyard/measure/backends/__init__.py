@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What places the work of a fleet on machines: an engine a file, found by looking in this folder.
+"""What places the work of a fleet on machines: a backend a file, found by looking in this folder.
 
-An engine only places. That one session at a time measures on a machine is the business of the lock on that machine,
-which holds against whoever comes by another engine, or by none. A module of this folder defines `Engine`, and the
-functions `missing` (why the engine cannot be had here), `resolve` (the nodes that are asked for) and `here` (what it
+A backend only places. That one session at a time measures on a machine is the business of the lock on that machine,
+which holds against whoever comes by another backend, or by none. A module of this folder defines `Backend`, and the
+functions `missing` (why the backend cannot be had here), `resolve` (the nodes that are asked for) and `here` (what it
 placed this process on).
 """
 
@@ -16,25 +16,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from steelyard.errors import EngineError
+from steelyard.errors import BackendError
 from steelyard.records import FleetJob, FleetNode, FleetOrder
 
-#: The engine that needs nothing.
+#: The backend that needs nothing.
 LOCAL = "local"
 
 
 class Unreachable(Exception):  # noqa: N818 - no error: it passes
-    """The engine does not answer now; what it has placed goes on, and it may be asked again."""
+    """The backend does not answer now; what it has placed goes on, and it may be asked again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Here:
-    """What an engine says to the process that it placed: where it is, and what of the machine it may use.
+    """What a backend says to the process that it placed: where it is, and what of the machine it may use.
 
     ``number``: which of a node's sessions this is; ``cpus``: how many CPUs it may use. None where it says nothing.
     """
 
-    engine: str
+    backend: str
     node: str
     job: str = ""
     restart: int = 0
@@ -42,17 +42,17 @@ class Here:
     cpus: int | None = None
 
 
-class Engine(Protocol):
+class Backend(Protocol):
     """Places the sessions of one fleet."""
 
     #: How long to wait between two questions.
     poll_s: float
 
     def nodes(self) -> list[FleetNode]:
-        """The nodes of the order; raises EngineError if one does not exist, Unreachable."""
+        """The nodes of the order; raises BackendError if one does not exist, Unreachable."""
 
     def place(self, token: str, node: str, command: Sequence[str], output: Path) -> None:
-        """Have a command run on a node, its words in a file; raises EngineError if that is refused, Unreachable."""
+        """Have a command run on a node, its output in a file; raises BackendError if that is refused, Unreachable."""
 
     def jobs(self) -> dict[str, FleetJob]:
         """The newest job of each token, also of those that another client placed; raises Unreachable."""
@@ -65,40 +65,40 @@ class Engine(Protocol):
 
 
 def names() -> list[str]:
-    """The engines there are."""
+    """The backends there are."""
     return [module.name for module in pkgutil.iter_modules(__path__)]
 
 
 def _module(name: str) -> Any:
     if name not in names():
-        raise EngineError(f'there is no engine "{name}": {", ".join(names())}')
+        raise BackendError(f'there is no backend "{name}": {", ".join(names())}')
     return importlib.import_module(f"{__name__}.{name}")
 
 
 def missing(name: str) -> str | None:
-    """Why this engine cannot be had here; None if it can."""
+    """Why this backend cannot be had here; None if it can."""
     found: str | None = _module(name).missing()
     return found
 
 
 def default() -> str:
-    """The engine to take when none is named: one that finds its cluster here, else the local one."""
+    """The backend to take when none is named: one that finds its cluster here, else the local one."""
     return next((name for name in names() if name != LOCAL and missing(name) is None), LOCAL)
 
 
 def resolve(name: str, nodes: str | None, partition: str | None) -> list[str]:
-    """The names of the nodes that are asked of an engine; raises EngineError if there are none, Unreachable."""
+    """The names of the nodes that are asked of a backend; raises BackendError if there are none, Unreachable."""
     if (why := missing(name)) is not None:
-        raise EngineError(f"{name} cannot be used here: {why}")
+        raise BackendError(f"{name} cannot be used here: {why}")
     found: list[str] = _module(name).resolve(nodes, partition)
     return found
 
 
-def engine(order: FleetOrder) -> Engine:
-    """The engine of an order; raises EngineError if it cannot be had here."""
-    if (why := missing(order.engine)) is not None:
-        raise EngineError(f"{order.engine} cannot be used here: {why}")
-    made: Engine = _module(order.engine).Engine(order)
+def backend(order: FleetOrder) -> Backend:
+    """The backend of an order; raises BackendError if it cannot be had here."""
+    if (why := missing(order.backend)) is not None:
+        raise BackendError(f"{order.backend} cannot be used here: {why}")
+    made: Backend = _module(order.backend).Backend(order)
     return made
 
 

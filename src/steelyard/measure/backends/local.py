@@ -17,8 +17,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from steelyard.errors import EngineError
-from steelyard.measure.engines import LOCAL, Here
+from steelyard.errors import BackendError
+from steelyard.measure.backends import LOCAL, Here
 from steelyard.records import FleetJob, FleetNode, FleetOrder
 
 #: How long a command that has met its time limit may take to end by itself.
@@ -32,13 +32,13 @@ def missing() -> str | None:
 
 def here(environ: Mapping[str, str]) -> Here | None:
     """The machine at hand, by its own name."""
-    return Here(engine=LOCAL, node=_own_name()[0], job=environ.get("STEELYARD_JOB", ""))
+    return Here(backend=LOCAL, node=_own_name()[0], job=environ.get("STEELYARD_JOB", ""))
 
 
 def resolve(nodes: str | None, partition: str | None) -> list[str]:
-    """The names that are asked for; this machine's own where none are. Raises EngineError on a partition."""
+    """The names that are asked for; this machine's own where none are. Raises BackendError on a partition."""
     if partition is not None:
-        raise EngineError("the local engine knows no partition: leave it out, or choose --engine slurm")
+        raise BackendError("the local backend knows no partition: leave it out, or choose --backend slurm")
     return _own_name() if nodes is None else [name for name in nodes.split(",") if name]
 
 
@@ -46,7 +46,7 @@ def _own_name() -> list[str]:
     return [socket.gethostname().partition(".")[0]]
 
 
-class Engine:
+class Backend:
     """Runs one command at a time; the next begins when somebody asks how the jobs go."""
 
     poll_s = 0.2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engines by what they print and are told; tests/integration/test_slurm.py has a real Slurm."""
+"""The backends by what they print and are told; tests/integration/test_slurm.py has a real Slurm."""
 
 import sys
 from pathlib import Path
@@ -7,37 +7,37 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from steelyard.errors import EngineError, StorageError
-from steelyard.measure import engines
-from steelyard.measure.engines import Unreachable, local, slurm
+from steelyard.errors import BackendError, StorageError
+from steelyard.measure import backends
+from steelyard.measure.backends import Unreachable, local, slurm
 from steelyard.records import FleetOrder
 from tests import processes
 
 
-def an_order(engine="local", nodes=("a", "b")) -> FleetOrder:
+def an_order(backend="local", nodes=("a", "b")) -> FleetOrder:
     return FleetOrder(
-        id="0123abcd", at="2026-01-02T03:04:05+00:00", engine=engine, nodes=nodes, sessions=1, time_limit_s=90
+        id="0123abcd", at="2026-01-02T03:04:05+00:00", backend=backend, nodes=nodes, sessions=1, time_limit_s=90
     )
 
 
 def test_engines_are_found_by_looking_in_their_folder():
-    assert {"local", "slurm"} <= set(engines.names())
-    with pytest.raises(EngineError, match="no engine"):
-        engines.engine(an_order(engine="smoke"))
+    assert {"local", "slurm"} <= set(backends.names())
+    with pytest.raises(BackendError, match="no backend"):
+        backends.backend(an_order(backend="smoke"))
 
 
 def test_the_local_engine_is_taken_where_no_other_finds_its_cluster(monkeypatch):
     monkeypatch.setattr(slurm, "missing", lambda: "sbatch not found")
-    assert engines.default() == "local"
-    with pytest.raises(EngineError, match="slurm cannot be used here: sbatch not found"):
-        engines.resolve("slurm", "n1", None)
+    assert backends.default() == "local"
+    with pytest.raises(BackendError, match="slurm cannot be used here: sbatch not found"):
+        backends.resolve("slurm", "n1", None)
     monkeypatch.setattr(slurm, "missing", lambda: None)
-    assert engines.default() == "slurm"
+    assert backends.default() == "slurm"
 
 
 def test_a_process_knows_who_placed_it():
-    assert engines.here({}).engine == "local"
-    here = engines.here(
+    assert backends.here({}).backend == "local"
+    here = backends.here(
         {
             "SLURM_JOB_ID": "18",
             "SLURM_ARRAY_JOB_ID": "17",
@@ -47,8 +47,8 @@ def test_a_process_knows_who_placed_it():
             "SLURM_CPUS_ON_NODE": "4",
         }
     )
-    assert (here.engine, here.node, here.job, here.restart, here.number, here.cpus) == ("slurm", "n7", "17_2", 1, 2, 4)
-    bare = engines.here({"SLURM_JOB_ID": "18", "SLURM_ARRAY_TASK_ID": "0"})
+    assert (here.backend, here.node, here.job, here.restart, here.number, here.cpus) == ("slurm", "n7", "17_2", 1, 2, 4)
+    bare = backends.here({"SLURM_JOB_ID": "18", "SLURM_ARRAY_TASK_ID": "0"})
     assert (bare.restart, bare.number, bare.cpus) == (0, None, None)
 
 
@@ -58,38 +58,38 @@ def test_a_process_knows_who_placed_it():
 def test_the_local_engine_takes_names_and_no_partition():
     assert local.resolve("a,b,", None) == ["a", "b"]
     assert len(local.resolve(None, None)) == 1
-    with pytest.raises(EngineError, match="no partition"):
+    with pytest.raises(BackendError, match="no partition"):
         local.resolve(None, "main")
 
 
 def test_the_local_engine_runs_one_after_the_other(tmp_path):
-    engine = local.Engine(an_order())
-    assert [node.usable for node in engine.nodes()] == [True, True]
+    backend = local.Backend(an_order())
+    assert [node.usable for node in backend.nodes()] == [True, True]
     script = "import sys, time; print(sys.argv[2]); time.sleep(0.2); sys.exit(3)"
     for name in ("a", "b", "c"):
-        engine.place(f"{name}.1", name, [sys.executable, "-c", script], tmp_path / name)
-    engine.take_back("c.1")
+        backend.place(f"{name}.1", name, [sys.executable, "-c", script], tmp_path / name)
+    backend.take_back("c.1")
     seen = []
 
     def over():
-        states = {token: job.state for token, job in engine.jobs().items()}
+        states = {token: job.state for token, job in backend.jobs().items()}
         seen.append(states)
         return set(states.values()) == {"ended"}
 
     processes.until(over, "both jobs have ended")
     assert seen[0] == {"a.1": "running", "b.1": "queued"}
     assert all(list(states.values()).count("running") <= 1 for states in seen)
-    assert {token: job.code for token, job in engine.jobs().items()} == {"a.1": 3, "b.1": 3}
+    assert {token: job.code for token, job in backend.jobs().items()} == {"a.1": 3, "b.1": 3}
     assert (tmp_path / "b").read_text() == "b\n"
-    engine.close()
+    backend.close()
 
 
 def test_what_the_local_engine_runs_ends_with_it(tmp_path):
-    engine = local.Engine(an_order())
-    engine.place("a.1", "a", [sys.executable, "-c", "import time; time.sleep(600)"], tmp_path / "a")
-    assert engine.jobs()["a.1"].state == "running"
-    engine.close()
-    job = engine.jobs()["a.1"]
+    backend = local.Backend(an_order())
+    backend.place("a.1", "a", [sys.executable, "-c", "import time; time.sleep(600)"], tmp_path / "a")
+    assert backend.jobs()["a.1"].state == "running"
+    backend.close()
+    job = backend.jobs()["a.1"]
     assert (job.state, job.code, job.said) == ("ended", 143, "it was ended by SIGTERM")
 
 
@@ -97,14 +97,14 @@ def test_what_the_local_engine_runs_ends_with_it(tmp_path):
 def test_what_hangs_is_ended_by_the_local_engine_and_the_next_begins(tmp_path, monkeypatch, listens):
     monkeypatch.setattr(local, "_KILL_WAIT_S", 0.2)
     order = msgspec.structs.replace(an_order(), time_limit_s=0.5)
-    engine = local.Engine(order)
+    backend = local.Backend(order)
     deaf = "" if listens else "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
     hangs = f"import signal, time; {deaf}print('here', flush=True); time.sleep(600)"
-    engine.place("a.1", "a", [sys.executable, "-c", hangs], tmp_path / "a")
-    engine.place("b.1", "b", ["true"], tmp_path / "b")
-    processes.until(lambda: engine.jobs()["b.1"].state == "ended", "the next one has run")
-    assert engine.jobs()["a.1"].said == "it met its time limit: ask for more with --time-limit"
-    assert engine.jobs()["b.1"].code == 0
+    backend.place("a.1", "a", [sys.executable, "-c", hangs], tmp_path / "a")
+    backend.place("b.1", "b", ["true"], tmp_path / "b")
+    processes.until(lambda: backend.jobs()["b.1"].state == "ended", "the next one has run")
+    assert backend.jobs()["a.1"].said == "it met its time limit: ask for more with --time-limit"
+    assert backend.jobs()["b.1"].code == 0
 
 
 # --- Slurm ------------------------------------------------------------------------------------------------------------
@@ -192,47 +192,47 @@ AWAY = "echo 'slurm_load_jobs error: Unable to contact slurm controller (connect
 def test_a_controller_that_is_away_is_told_from_a_refusal(tool):
     tool("squeue", AWAY)
     with pytest.raises(Unreachable, match="does not answer"):
-        slurm.Engine(an_order("slurm")).jobs()
+        slurm.Backend(an_order("slurm")).jobs()
     tool("sbatch", "echo 'sbatch: error: Invalid account' >&2; exit 1")
-    with pytest.raises(EngineError, match=r"^sbatch refused: Invalid account$"):
-        slurm.Engine(an_order("slurm")).place("n1.1", "n1", ["true"], Path("/tmp/out"))
+    with pytest.raises(BackendError, match=r"^sbatch refused: Invalid account$"):
+        slurm.Backend(an_order("slurm")).place("n1.1", "n1", ["true"], Path("/tmp/out"))
 
 
 def test_what_is_asked_of_sbatch(tool, tmp_path):
     tool("sbatch", f'printf "%s\\n" "$@" > {tmp_path}/said; cat > {tmp_path}/script; echo "17;cluster"')
     tool("squeue", "true")
-    engine = slurm.Engine(an_order("slurm"))
-    engine.place("n1.1", "n1", ["steelyard", "a b"], tmp_path / "100%.out")
+    backend = slurm.Backend(an_order("slurm"))
+    backend.place("n1.1", "n1", ["steelyard", "a b"], tmp_path / "100%.out")
     said = (tmp_path / "said").read_text().split("\n")
     assert {"--exclusive", "--requeue", "--nodelist=n1", "--job-name=steelyard-0123abcd-n1.1", "--time=2"} <= set(said)
     assert f"--output={tmp_path}/100%%.out" in said
     assert (tmp_path / "script").read_text() == "#!/bin/sh\nexec steelyard 'a b' --node n1\n"
-    forgotten = engine.jobs()["n1.1"]
+    forgotten = backend.jobs()["n1.1"]
     assert (forgotten.job, forgotten.state) == ("17", "ended")
 
 
 def test_a_users_own_formats_change_nothing(tool, monkeypatch):
     monkeypatch.setenv("SQUEUE_FORMAT", "%i")
     tool("squeue", 'test -z "$SQUEUE_FORMAT" && echo "7|steelyard-0123abcd-n1.1|RUNNING|None"')
-    assert slurm.Engine(an_order("slurm")).jobs()["n1.1"].state == "running"
+    assert slurm.Backend(an_order("slurm")).jobs()["n1.1"].state == "running"
 
 
 def test_a_job_that_was_forgotten_while_it_was_asked_for_has_ended(tool):
     tool("squeue", 'echo "7|steelyard-0123abcd-n1.1|FAILED|x"')
     tool("scontrol", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
-    job = slurm.Engine(an_order("slurm")).jobs()["n1.1"]
+    job = slurm.Backend(an_order("slurm")).jobs()["n1.1"]
     assert (job.state, job.code) == ("ended", None)
 
 
 def test_nodes_that_slurm_does_not_have_are_named(tool):
     tool("sinfo", "echo 'n1|idle|none'")
     tool("scontrol", "echo n1; echo n2")
-    with pytest.raises(EngineError, match="Slurm has no node n2"):
+    with pytest.raises(BackendError, match="Slurm has no node n2"):
         slurm.resolve("n[1-2]", None)
-    with pytest.raises(EngineError, match="--nodes, or a --partition"):
+    with pytest.raises(BackendError, match="--nodes, or a --partition"):
         slurm.resolve(None, None)
     tool("sinfo", "true")
-    with pytest.raises(EngineError, match="no node at all in partition main"):
+    with pytest.raises(BackendError, match="no node at all in partition main"):
         slurm.resolve(None, "main")
 
 
@@ -252,4 +252,4 @@ def test_a_tool_that_never_answers_is_given_up(tool, monkeypatch):
     tool("squeue", "exec sleep 60")
     monkeypatch.setattr(slurm, "_ANSWER_S", 0.1)
     with pytest.raises(Unreachable, match="no answer"):
-        slurm.Engine(an_order("slurm")).jobs()
+        slurm.Backend(an_order("slurm")).jobs()

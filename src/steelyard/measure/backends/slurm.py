@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard import errors
-from steelyard.errors import EngineError, SteelyardError
-from steelyard.measure.engines import Here, Unreachable
+from steelyard.errors import BackendError, SteelyardError
+from steelyard.measure.backends import Here, Unreachable
 from steelyard.records import FleetJob, FleetNode, FleetOrder
 
 _PROGRAMS = ("sbatch", "squeue", "sinfo", "scontrol", "scancel")
@@ -56,7 +56,7 @@ def missing() -> str | None:
         return f"{', '.join(lacking)} not found"
     try:
         _ask("sinfo", "--noheader", "--format=%P")
-    except EngineError as error:
+    except BackendError as error:
         return str(error)
     except Unreachable:
         return None
@@ -71,7 +71,7 @@ def here(environ: Mapping[str, str]) -> Here | None:
     if task:
         job = f"{environ.get('SLURM_ARRAY_JOB_ID', job)}_{task}"
     return Here(
-        engine="slurm",
+        backend="slurm",
         node=environ.get("SLURMD_NODENAME") or environ.get("SLURM_JOB_NODELIST", "unknown"),
         job=job,
         restart=_number(environ.get("SLURM_RESTART_COUNT", "")) or 0,
@@ -85,9 +85,9 @@ def _number(text: str) -> int | None:
 
 
 def resolve(nodes: str | None, partition: str | None) -> list[str]:
-    """The names of the nodes that are asked for: ``n[1-3],gpu7``, or all of a partition. Raises EngineError."""
+    """The names of the nodes that are asked for: ``n[1-3],gpu7``, or all of a partition. Raises BackendError."""
     if nodes is None and partition is None:
-        raise EngineError("which nodes? name them with --nodes, or a --partition for all of its nodes")
+        raise BackendError("which nodes? name them with --nodes, or a --partition for all of its nodes")
     listed = "" if nodes is None else ",".join(_ask("scontrol", "show", "hostnames", nodes).split())
     return [node.name for node in _nodes(listed, partition)]
 
@@ -100,7 +100,7 @@ def _nodes(listed: str, partition: str | None) -> list[FleetNode]:
     where = f" in partition {partition}" if partition else ""
     lacking = sorted(set(listed.split(",")) - {node.name for node in found} - {""})
     if lacking or not found:
-        raise EngineError(
+        raise BackendError(
             f"Slurm has no node {', '.join(lacking) or 'at all'}{where}: `sinfo --Node` lists what it has"
         )
     return found
@@ -163,7 +163,7 @@ def meaning(code: int) -> str:
     return f"exit code {code}" + (f": {said.partition('.')[0]}" if said else "")
 
 
-class Engine:
+class Backend:
     """The jobs of one fleet. Asks Slurm by its tools, each of which may find the controller away."""
 
     poll_s = 5.0
@@ -194,7 +194,7 @@ class Engine:
             f"--output={_literal(output)}",
             f"--chdir={output.parent}",
             *partition,
-            *order.engine_options,
+            *order.backend_options,
             script=script,
         )
         # With several clusters the answer is "job;cluster".
@@ -218,7 +218,7 @@ class Engine:
         if job not in self._endings:
             try:
                 fields = parse_job(_ask("scontrol", "show", "job", "--oneliner", job))
-            except EngineError:  # forgotten since it was listed
+            except BackendError:  # forgotten since it was listed
                 fields = {}
             self._endings[job] = _ended(job, state, fields.get("ExitCode", ""))
         return self._endings[job]
@@ -237,7 +237,7 @@ def _literal(path: Path) -> str:
 
 
 def _ask(program: str, *arguments: str, script: str | None = None) -> str:
-    """What a tool of Slurm prints; raises Unreachable while the controller is away, EngineError when it refuses."""
+    """What a tool of Slurm prints; raises Unreachable while the controller is away, BackendError when it refuses."""
     environment = {**os.environ, **_PLAIN}
     for name in _FORMATS:
         environment.pop(name, None)  # a user's own habits must not change what is read here
@@ -254,13 +254,13 @@ def _ask(program: str, *arguments: str, script: str | None = None) -> str:
     except subprocess.TimeoutExpired as error:
         raise Unreachable(f"{program} got no answer within {_ANSWER_S:g} s") from error
     except OSError as error:
-        raise EngineError(f"{program} cannot be started: {error.strerror}") from error
+        raise BackendError(f"{program} cannot be started: {error.strerror}") from error
     if done.returncode == 0:
         return done.stdout
     said = " ".join(_without_name(line) for line in done.stderr.splitlines() if line.strip()) or "no reason given"
     if _AWAY.search(said):
         raise Unreachable(f"Slurm's controller does not answer ({said})")
-    raise EngineError(f"{program} refused: {said}")
+    raise BackendError(f"{program} refused: {said}")
 
 
 _PLAIN = {"LC_ALL": "C"}
