@@ -242,13 +242,5 @@ pub fn allowed_cpus() -> Vec<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cpus_read_as_ranges() {
-        assert_eq!(shown_cpus(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
-        let first = allowed_cpus()[0];
-        assert_eq!(affinity(&first.to_string()), Ok(Affinity::Cpus(vec![first])));
-    }
-}
+#[path = "../tests/units/options.rs"]
+mod tests;

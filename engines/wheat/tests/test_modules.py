@@ -22,12 +22,6 @@ def module(path: Path) -> str:
     return "::".join(parts[:-1] if parts[-1] == "mod" else parts)
 
 
-def code(text: str) -> str:
-    """Without comments and without tests, which may use anything."""
-    text = re.sub(r"//.*", "", text)
-    return re.sub(r"#\[cfg\(test\)\]\n(#\[.*\]\s*\n)*mod \w+ \{.*?\n\}", "", text, flags=re.DOTALL)
-
-
 def expanded(tree: str) -> list[str]:
     """The paths of a use tree: `a::{b, c::{d, e}}` has three."""
     head, brace, rest = tree.partition("{")
@@ -46,7 +40,7 @@ def expanded(tree: str) -> list[str]:
 
 def used(name: str, text: str, modules: set[str]) -> set[str]:
     """The modules that one module names."""
-    text = code(text)
+    text = re.sub(r"//.*", "", text)
     paths = [path for tree in re.findall(r"\buse ([^;]+);", text) for path in expanded(tree)]
     paths += re.findall(r"\b(?:crate|super)(?:::\w+)+", re.sub(r"\buse [^;]+;", "", text))
     children = [other for other in modules if other.rpartition("::")[0] == name]

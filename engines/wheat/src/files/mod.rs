@@ -325,4 +325,5 @@ impl Boundaries {
 }
 
 #[cfg(test)]
+#[path = "../../tests/units/files.rs"]
 mod tests;

@@ -37,13 +37,5 @@ impl DateLine {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn imf_fixdate() {
-        let mut date = DateLine::default();
-        date.update(784_111_777);
-        assert_eq!(date.line(), b"Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
-    }
-}
+#[path = "../../tests/units/http/date.rs"]
+mod tests;

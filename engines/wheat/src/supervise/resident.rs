@@ -22,10 +22,5 @@ pub fn give_back_code() {
 }
 
 #[cfg(test)]
-mod tests {
-    #[test]
-    fn code_goes_on_running_without_its_pages() {
-        super::give_back_code();
-        assert_eq!("1,2".split(',').count(), 2);
-    }
-}
+#[path = "../../tests/units/supervise/resident.rs"]
+mod tests;
