@@ -2,7 +2,9 @@
 """What schedsim says of the benchmark of 1998 and the web site of 1999, and how the library has it."""
 
 import json
+import re
 import subprocess
+from itertools import groupby
 from pathlib import Path
 
 import steelyard
@@ -29,6 +31,8 @@ MEASURED = {
     "longest run queue": "longest",
     "switches for a recalculation": "switches_per_recalculation",
 }
+#: What the mechanisms of one series differ in.
+_VARIES = re.compile(r"(?<=among )\d+|(?<=^web site: ).*|(?<=^web site, ).*(?=: share)")
 
 
 def program() -> Path:
@@ -81,8 +85,16 @@ def _toml(study: Path, words: str, figures: list[dict[str, object]]) -> bytes:
         "# a test holds it against the simulator.\n\n"
     )
     lines = [f'said = "{words}"']
-    for figure in figures:
-        lines += ["", "[[figure]]", *(f"{name} = {json.dumps(value)}" for name, value in figure.items())]
+    for (mechanism, unit), rows in groupby(
+        figures, key=lambda figure: (_VARIES.sub("{of}", figure["mechanism"]), figure["unit"])
+    ):
+        lines += ["", "[[figure]]", f"mechanism = {json.dumps(mechanism)}", f"unit = {json.dumps(unit)}", "each = ["]
+        for figure in rows:
+            of = _VARIES.search(figure["mechanism"])
+            row = {"of": of[0]} if of else {}
+            row |= {name: figure[name] for name in ("value", "fitted")}
+            lines.append(f"    {{ {', '.join(f'{name} = {json.dumps(value)}' for name, value in row.items())} }},")
+        lines.append("]")
     return (head + "\n".join(lines) + "\n").encode()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from steelyard.judge.published import Source, check_case
+from steelyard.judge.published import Source, check_case, put
 from steelyard.judge.stats.growth import Form
 from steelyard.records import CasePattern, Record
 
@@ -237,25 +237,11 @@ def expand(entry: dict[str, Any]) -> list[Claim]:
     each = msgspec.convert({"each": entry.get("each", {})}, type=_Settings).each
     rest = {key: value for key, value in entry.items() if key != "each"}
     settings = [dict(zip(each, values, strict=True)) for values in itertools.product(*each.values())]
-    claims = [msgspec.convert({**_put(rest, setting), "setting": setting}, type=Claim) for setting in settings]
+    claims = [msgspec.convert({**put(rest, setting), "setting": setting}, type=Claim) for setting in settings]
     for key in each:
         if f"{{{key}}}" not in entry["id"]:
             raise msgspec.ValidationError(f"`each` makes several claims of it, and the id lacks {{{key}}}")
     return claims
-
-
-def _put(what: Any, setting: dict[str, str]) -> Any:
-    """The same with the values of a setting in all its texts."""
-    match what:
-        case str():
-            for key, value in setting.items():
-                what = what.replace(f"{{{key}}}", value)
-            return what
-        case dict():
-            return {key: _put(value, setting) for key, value in what.items()}
-        case list():
-            return [_put(value, setting) for value in what]
-    return what
 
 
 def _check_range(low: float | None, high: float | None) -> None:

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
+
+import msgspec
 
 from steelyard.records import CasePattern, Record
 
+_T = TypeVar("_T", bound=Record)
 #: Where a conclusion of a study went wrong.
 Fault = Literal["work", "operation", "reading", "fact", "doubt"]
 
@@ -94,3 +98,43 @@ def check_case(text: str | None) -> None:
     """Raise ValueError unless this is the pattern of a case, or nothing."""
     if text is not None and CasePattern.parse(text) is None:
         raise ValueError(f"{text!r} is no case: write question/way[param=value,…]@placement")
+
+
+def series(kind: type[_T]) -> Callable[[dict[str, Any]], list[_T]]:
+    """Makes of an entry one record of a kind, or with ``each`` one for each of its rows.
+
+    A row is a table: what it says under a key of the record goes before what the entry says, and what it says under
+    another key stands for ``{key}`` in the texts. Raises msgspec.ValidationError.
+    """
+
+    def made(entry: dict[str, Any]) -> list[_T]:
+        common = {key: value for key, value in entry.items() if key != "each"}
+        found = []
+        for row in msgspec.convert({"each": entry.get("each", [{}])}, _Series).each:
+            fields = {**common, **{key: value for key, value in row.items() if key in kind.__struct_fields__}}
+            texts = {key: str(value) for key, value in row.items() if key not in kind.__struct_fields__}
+            for key in texts:
+                if not any(f"{{{key}}}" in str(value) for value in fields.values()):
+                    raise msgspec.ValidationError(f"`each` gives a {key}, and no text of the entry has {{{key}}}")
+            found.append(msgspec.convert(put(fields, texts), kind))
+        return found
+
+    return made
+
+
+class _Series(Record, frozen=True, kw_only=True):
+    each: list[dict[str, Any]]
+
+
+def put(what: Any, texts: Mapping[str, str]) -> Any:
+    """The same with these texts in place of ``{key}`` in all its texts."""
+    match what:
+        case str():
+            for key, text in texts.items():
+                what = what.replace(f"{{{key}}}", text)
+            return what
+        case dict():
+            return {key: put(value, texts) for key, value in what.items()}
+        case list():
+            return [put(value, texts) for value in what]
+    return what

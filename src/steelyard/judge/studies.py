@@ -19,7 +19,7 @@ import msgspec
 from steelyard.errors import StudyError
 from steelyard.judge import claims
 from steelyard.judge.claims import Claim, Named, Sourced
-from steelyard.judge.published import About, Erratum, Published, PublishedFigure, SimulatedFigure, Source
+from steelyard.judge.published import About, Erratum, Published, PublishedFigure, SimulatedFigure, Source, series
 from steelyard.judge.tables import Measured, Outline, StudyTable, Table
 from steelyard.records import Case, CasePattern, Record
 
@@ -198,13 +198,13 @@ def read(place: str, files: Mapping[str, bytes]) -> Study:
     study = Study(
         place=place,
         source=Source(**{**msgspec.structs.asdict(about), "id": about.id or name, "name": name}),
-        figures=_entries(f"{place}/figures.toml: figure", of_figures.figure, _one(PublishedFigure)),
+        figures=_entries(f"{place}/figures.toml: figure", of_figures.figure, series(PublishedFigure)),
         said=of_simulated.said,
-        simulated=_entries(f"{place}/simulated.toml: figure", of_simulated.figure, _one(SimulatedFigure)),
-        tables=_entries(f"{place}/tables.toml: table", of_tables.table, _one(Outline)),
+        simulated=_entries(f"{place}/simulated.toml: figure", of_simulated.figure, series(SimulatedFigure)),
+        tables=_entries(f"{place}/tables.toml: table", of_tables.table, series(Outline)),
         claims=_entries(f"{place}/claims.toml: claim", of_claims.claim, claims.expand),
         right=of_errata.right,
-        errata=_entries(f"{place}/errata.toml: erratum", of_errata.erratum, _one(Erratum)),
+        errata=_entries(f"{place}/errata.toml: erratum", of_errata.erratum, series(Erratum)),
     )
     _refuse_doubles((figure.mechanism, f"{place}/figures.toml") for figure in study.figures)
     return study
@@ -239,10 +239,6 @@ def _decoded(where: str, files: Mapping[str, bytes], kind: type[_T]) -> _T:
         raise StudyError(f"{where}: {_plain(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise StudyError(f"{where} is no TOML: {error}") from error
-
-
-def _one(kind: type[_T]) -> Callable[[dict[str, Any]], Iterable[_T]]:
-    return lambda entry: (msgspec.convert(entry, kind),)
 
 
 def _entries(

@@ -75,6 +75,23 @@ def test_a_study_mentions_every_case_that_its_files_name():
     ]
 
 
+SERIES = """
+[[figure]]
+mechanism = "a pipe, {size} bytes"
+case = "message/pipe[size={size}]"
+unit = "B/s"
+error = "MB or MiB is not said"
+each = [{ size = 1, value = 5.0 }, { size = 2, value = 7.0, error = "{size} is a guess" }]
+"""
+
+
+def test_a_series_is_a_figure_for_each_of_its_rows():
+    first, second = a_study(figures=SERIES).figures
+    assert (first.mechanism, first.case, first.value) == ("a pipe, 1 bytes", "message/pipe[size=1]", 5.0)
+    assert (second.mechanism, second.case, second.value) == ("a pipe, 2 bytes", "message/pipe[size=2]", 7.0)
+    assert (first.error, second.error) == ("MB or MiB is not said", "2 is a guess")
+
+
 def test_studies_of_a_user_stand_after_ours():
     library = studies.with_others({"mine/example": folder(claims=CLAIM.format(id="mine"))})
     assert library.studies[:-1] == studies.library().studies
@@ -114,6 +131,18 @@ REFUSED = {
     "a simulation of nothing": (
         {"mine/x": folder(claims=SIMULATED)},
         ["mine/x/claims.toml", "'ghost'", "'no such figure'"],
+    ),
+    "unused key of a row": (
+        {"mine/x": folder(figures=SERIES.replace("size = 2", "sise = 2"))},
+        ["mine/x/figures.toml", "'a pipe, {size} bytes'", "sise"],
+    ),
+    "row without a value": (
+        {"mine/x": folder(figures=SERIES.replace("value = 5.0", 'note = "none"'))},
+        ["mine/x/figures.toml", "'a pipe, {size} bytes'", "value"],
+    ),
+    "rows that are no rows": (
+        {"mine/x": folder(figures=SERIES.replace("{ size = 1, value = 5.0 }", "3"))},
+        ["mine/x/figures.toml", "'a pipe, {size} bytes'", "each"],
     ),
     "no text": ({"mine/x": {**folder(), "claims.toml": b"\xff\xfe"}}, ["mine/x/claims.toml", "TOML"]),
 }
