@@ -441,8 +441,27 @@ class Plan(Record, frozen=True, kw_only=True, tag="plan", tag_field="type"):
     blocks: Block
 
 
-class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
-    """One process of a case. ``block`` is 0 outside the blocks; shares are of the run's CPUs over its wall time.
+class Watched(Record, frozen=True, kw_only=True):
+    """What the lab saw of a process; shares are of its CPUs over its wall time."""
+
+    started: Seconds
+    wall_s: Seconds
+    status: Literal["ok", "failed", "skipped"]
+    error: str | None = None
+    cpus: tuple[int, ...] = ()
+    user_s: Seconds = 0.0
+    system_s: Seconds = 0.0
+    voluntary: Count = 0
+    involuntary: Count = 0
+    peak_rss_bytes: Count = 0
+    foreign_share: Reading | None = None
+    steal_share: Reading | None = None
+    throttled_s: Seconds = 0.0
+    leftovers: tuple[str, ...] = ()
+
+
+class Run(Watched, frozen=True, kw_only=True, tag="run", tag_field="type"):
+    """One process of a case. ``block`` is 0 outside the blocks.
 
     ``caveat_metrics``: the metrics that a caveat concerns; a caveat that is not in there concerns them all.
     ``faults``: the caveats that say what the measured program does wrong.
@@ -453,31 +472,17 @@ class Run(Record, frozen=True, kw_only=True, tag="run", tag_field="type"):
     block: Block
     order: Count
     attempt: Count
-    started: Seconds
-    wall_s: Seconds
-    status: Literal["ok", "failed", "skipped"]
     operations: Count = 0
     values: tuple[Value, ...] = ()
     caveats: tuple[str, ...] = ()
     caveat_metrics: dict[str, tuple[str, ...]] = {}
     faults: tuple[str, ...] = ()
-    error: str | None = None
-    cpus: tuple[int, ...] = ()
     compiler: str = ""
     flags: str = ""
     timed: str = ""
     overhead_s: Seconds = 0.0
-    user_s: Seconds = 0.0
-    system_s: Seconds = 0.0
-    voluntary: Count = 0
-    involuntary: Count = 0
-    peak_rss_bytes: Count = 0
-    foreign_share: Reading | None = None
-    steal_share: Reading | None = None
-    throttled_s: Seconds = 0.0
     padding: Count = 0
     disturbed: tuple[str, ...] = ()
-    leftovers: tuple[str, ...] = ()
     counters: str = ""
     counters_absent: str = ""
 

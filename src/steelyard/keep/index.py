@@ -82,8 +82,9 @@ def default_path() -> Path:
     return Path(cache).expanduser() / "steelyard" / f"index-{_VERSION}.duckdb"
 
 
-def _names(table: str) -> list[str]:
-    return [column.split()[0] for column in _TABLES[table].split(", ")]
+def _described(table: str) -> list[tuple[str, str]]:
+    """The columns of a table with their types."""
+    return [(name, kind) for name, _, kind in (column.partition(" ") for column in _TABLES[table].split(", "))]
 
 
 @dataclass(slots=True)
@@ -160,36 +161,16 @@ def _add(rows: _Rows, number: int, session: Session, numbering: Numbering) -> No
                 rows.values.append(_RunValues(number, r, run.values, one.figures))
 
 
+_place = attrgetter("role", "block", "order", "attempt", "status")
+_facts = attrgetter(
+    *("started", "wall_s", "operations", "user_s", "system_s", "voluntary", "involuntary", "peak_rss_bytes"),
+    *("foreign_share", "steal_share", "padding", "compiler", "flags"),
+)
+
+
 def _run_row(number: int, c: int, r: int, run: Run, *, counts: bool, figure: float) -> tuple[Any, ...]:
-    return (
-        number,
-        c,
-        r,
-        run.role,
-        run.block,
-        run.order,
-        run.attempt,
-        run.status,
-        counts,
-        figure,
-        run.started,
-        run.wall_s,
-        run.operations,
-        run.user_s,
-        run.system_s,
-        run.voluntary,
-        run.involuntary,
-        run.peak_rss_bytes,
-        run.foreign_share,
-        run.steal_share,
-        run.padding,
-        run.compiler,
-        run.flags,
-        ",".join(map(str, run.cpus)),
-        _joined(run.disturbed),
-        _joined(run.caveats),
-        run.error,
-    )
+    said = (",".join(map(str, run.cpus)), _joined(run.disturbed), _joined(run.caveats), run.error)
+    return (number, c, r, *_place(run), counts, figure, *_facts(run), *said)
 
 
 _TEXT = ("VARCHAR", "JSON")
@@ -209,23 +190,12 @@ def _column(kind: str, items: Sequence[Any]) -> Column:
 
 
 def _columns(table: str, rows: Sequence[tuple[Any, ...]]) -> Columns:
-    described = [column.split() for column in _TABLES[table].split(", ")]
+    described = _described(table)
     lists = list(zip(*rows, strict=True)) if rows else [()] * len(described)
     return {name: _column(kind, items) for (name, kind), items in zip(described, lists, strict=True)}
 
 
-_VALUE_FIELDS = (
-    "operations",
-    "wall_ns",
-    "lanes",
-    "cpu_ns",
-    "user_ns",
-    "system_ns",
-    "voluntary",
-    "involuntary",
-    "minor_faults",
-    "run_delay_ns",
-)
+_VALUE_FIELDS = [name for name, kind in _described("run_values") if name in Value.__struct_fields__ and kind != "JSON"]
 
 
 def _value_columns(of: Sequence[_RunValues]) -> Columns:
@@ -352,10 +322,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
     connection.execute("BEGIN")
     for table, columns in batch.tables.items():
         connection.register(f"n_{table}", {**columns, "session": columns["session"] + first})
-        casts = ", ".join(
-            f"TRY_CAST({name} AS {kind}) AS {name}"
-            for name, kind in (column.split() for column in _TABLES[table].split(", "))
-        )
+        casts = ", ".join(f"TRY_CAST({name} AS {kind}) AS {name}" for name, kind in _described(table))
         connection.execute(f"INSERT INTO {table} BY NAME SELECT {casts} FROM n_{table}")  # noqa: S608
         connection.unregister(f"n_{table}")
     connection.execute("COMMIT")

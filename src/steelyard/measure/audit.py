@@ -99,6 +99,14 @@ def disturbances_of_run(run: Run, *, alone: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _warning(what: str, advice: str) -> Disturbance:
+    return Disturbance(what=what, advice=advice, severity="warning")
+
+
+def _note(what: str, advice: str) -> Disturbance:
+    return Disturbance(what=what, advice=advice, severity="note")
+
+
 def _load(_: Machine) -> Iterator[Disturbance]:
     processes = list(psutil.process_iter(["pid", "name"]))
     for process in processes:
@@ -109,17 +117,15 @@ def _load(_: Machine) -> Iterator[Disturbance]:
     for process in processes:
         percent = _percent(process)
         if process.pid != os.getpid() and percent > 5:
-            yield Disturbance(
-                what=f"process {process.pid} ({process.info['name']}) uses {percent:.0f} % of a CPU",
-                advice="stop it while measuring, or measure at another time",
-                severity="warning",
+            yield _warning(
+                f"process {process.pid} ({process.info['name']}) uses {percent:.0f} % of a CPU",
+                "stop it while measuring, or measure at another time",
             )
     stolen = (getattr(ended, "steal", 0.0) - getattr(started, "steal", 0.0)) / _LOOK_S
     if stolen > 0.02:
-        yield Disturbance(
-            what=f"the hypervisor takes {stolen:.0%} of a CPU",
-            advice="measure at another time or on a dedicated host; disturbed runs are measured again",
-            severity="warning",
+        yield _warning(
+            f"the hypervisor takes {stolen:.0%} of a CPU",
+            "measure at another time or on a dedicated host; disturbed runs are measured again",
         )
 
 
@@ -133,72 +139,60 @@ def _percent(process: psutil.Process) -> float:
 def _frequency(machine: Machine) -> Iterator[Disturbance]:
     governor = machine.environment["governor"]
     if governor not in ("performance", "unknown"):
-        yield Disturbance(
-            what=f"the frequency governor is {governor}",
-            advice="as root: cpupower frequency-set -g performance",
-            severity="warning",
-        )
+        yield _warning(f"the frequency governor is {governor}", "as root: cpupower frequency-set -g performance")
     if governor == "unknown":
-        yield Disturbance(
-            what="the clock speed can neither be seen nor held here (no cpufreq)",
-            advice="usual in a virtual machine; blocks in random order cancel slow changes",
-            severity="note",
+        yield _note(
+            "the clock speed can neither be seen nor held here (no cpufreq)",
+            "usual in a virtual machine; blocks in random order cancel slow changes",
         )
     if (
         read("/sys/devices/system/cpu/intel_pstate/no_turbo") == "0"
         or read("/sys/devices/system/cpu/cpufreq/boost") == "1"
     ):
-        yield Disturbance(
-            what="turbo is on: the clock speed depends on temperature and neighbours",
-            advice="switch it off while measuring if you compare machines",
-            severity="note",
+        yield _note(
+            "turbo is on: the clock speed depends on temperature and neighbours",
+            "switch it off while measuring if you compare machines",
         )
 
 
 def _topology(machine: Machine) -> Iterator[Disturbance]:
     if machine.environment["smt"] == "1":
-        yield Disturbance(
-            what="two threads share a core (SMT)",
-            advice="keep the sibling idle, or switch SMT off: echo off > /sys/devices/system/cpu/smt/control",
-            severity="note",
+        yield _note(
+            "two threads share a core (SMT)",
+            "keep the sibling idle, or switch SMT off: echo off > /sys/devices/system/cpu/smt/control",
         )
     if len(machine.cpus) == 1:
-        yield Disturbance(
-            what="only one CPU may be used: placement cross is skipped and the lab disturbs the probes",
-            advice="allow a second CPU (taskset, cpuset)",
-            severity="warning",
+        yield _warning(
+            "only one CPU may be used: placement cross is skipped and the lab disturbs the probes",
+            "allow a second CPU (taskset, cpuset)",
         )
     if machine.facts["hypervisor"] == "yes":
-        yield Disturbance(
-            what="this is a virtual machine: neighbours disturb without leaving a trace",
-            advice="compare within one session; prefer more blocks",
-            severity="note",
+        yield _note(
+            "this is a virtual machine: neighbours disturb without leaving a trace",
+            "compare within one session; prefer more blocks",
         )
 
 
 def _clock(machine: Machine) -> Iterator[Disturbance]:
     source = machine.environment["clocksource"]
     if source not in ("tsc", "kvm-clock", "arch_sys_counter", "unknown"):
-        yield Disturbance(
-            what=f"the clock source is {source}: reading the clock is a slow system call",
-            advice="boot with clocksource=tsc if the hardware allows it",
-            severity="warning",
+        yield _warning(
+            f"the clock source is {source}: reading the clock is a slow system call",
+            "boot with clocksource=tsc if the hardware allows it",
         )
 
 
 def _limits(machine: Machine) -> Iterator[Disturbance]:
     quota = machine.environment["cgroup cpu limit"]
     if quota not in ("unknown", "") and not quota.startswith("max"):
-        yield Disturbance(
-            what=f"a cgroup limits CPU time ({quota}): probes are stopped when it is used up",
-            advice="raise cpu.max, or measure outside the container",
-            severity="warning",
+        yield _warning(
+            f"a cgroup limits CPU time ({quota}): probes are stopped when it is used up",
+            "raise cpu.max, or measure outside the container",
         )
     if machine.environment["aslr"] == "0":
-        yield Disturbance(
-            what="address space randomisation is off: all runs share one memory layout and its luck",
-            advice="as root: sysctl kernel.randomize_va_space=2",
-            severity="note",
+        yield _note(
+            "address space randomisation is off: all runs share one memory layout and its luck",
+            "as root: sysctl kernel.randomize_va_space=2",
         )
 
 
@@ -212,18 +206,16 @@ _POLICIES = {
 
 def _scheduling(_: Machine) -> Iterator[Disturbance]:
     if nice := os.getpriority(os.PRIO_PROCESS, 0):
-        yield Disturbance(
-            what=f"this program runs at nice {nice}, and so does every probe",
-            advice="start it without nice: others get the CPU before it"
+        yield _warning(
+            f"this program runs at nice {nice}, and so does every probe",
+            "start it without nice: others get the CPU before it"
             if nice > 0
             else "start it without nice: it takes the CPU from others, as a program of yours would not",
-            severity="warning",
         )
     if policy := _POLICIES.get(os.sched_getscheduler(0)):
-        yield Disturbance(
-            what=f"this program runs under {policy}, and so does every probe",
-            advice="start it under the ordinary policy: chrt --other 0 steelyard …",
-            severity="warning",
+        yield _warning(
+            f"this program runs under {policy}, and so does every probe",
+            "start it under the ordinary policy: chrt --other 0 steelyard …",
         )
 
 
@@ -241,10 +233,9 @@ def _ulimits(_: Machine) -> Iterator[Disturbance]:
         soft, hard = resource.getrlimit(limit)
         allowed = hard if limit == resource.RLIMIT_NOFILE else soft
         if allowed != resource.RLIM_INFINITY and allowed < needed:
-            yield Disturbance(
-                what=f"only {allowed} {what} are allowed: probes, the report or queries may fail for want of them",
-                advice=f"raise it with {command} to {needed} or more",
-                severity="warning",
+            yield _warning(
+                f"only {allowed} {what} are allowed: probes, the report or queries may fail for want of them",
+                f"raise it with {command} to {needed} or more",
             )
 
 

@@ -14,14 +14,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from steelyard.errors import NothingMeasuredError
 from steelyard.measure import audit, catalog, plan
 from steelyard.measure.runner import Outcome, Request, Runner
-from steelyard.records import Case, Descriptor, End, Header, Line, Plan, PlannedCase, Run, Session, Skip
+from steelyard.records import Case, Descriptor, End, Header, Line, Plan, PlannedCase, Run, Session, Skip, Watched
 
 #: Runs of the sentinel at each end of a session.
 SENTINELS = 3
@@ -30,6 +30,9 @@ _ATTEMPTS = 2
 #: A case that failed this often is not tried again: a hanging probe would eat the session.
 _FAILURES = 3
 _PILOT_VALUES = 3
+#: What a run keeps of all that its probe said.
+_OF_TRANSCRIPT = ("values", "caveats", "caveat_metrics", "faults")
+_OF_META = ("operations", "compiler", "flags", "timed", "counters", "counters_absent")
 _TIMES = ("wall", "cpu", "user", "system")
 
 Append = Callable[[Line], None]
@@ -322,42 +325,23 @@ class Conductor:
     def _record(
         self, case: Case, outcome: Outcome, role: Role, block: int, order: int, attempt: int, padding: int = 0
     ) -> Run:
-        transcript = outcome.transcript
-        values = transcript.values if transcript else ()
-        timed_s = sum(value.wall_ns for value in values) / 1e9
-        search_s = transcript.meta.search_ns / 1e9 if transcript else 0.0
+        said: dict[str, Any] = {}
+        timed_s = search_s = 0.0
+        if transcript := outcome.transcript:
+            said = {name: getattr(transcript, name) for name in _OF_TRANSCRIPT}
+            said |= {name: getattr(transcript.meta, name) for name in _OF_META}
+            timed_s = sum(value.wall_ns for value in transcript.values) / 1e9
+            search_s = transcript.meta.search_ns / 1e9
         run = Run(
             case=case.name,
             role=role,
             block=block,
             order=order,
             attempt=attempt,
-            started=outcome.started,
-            wall_s=outcome.wall_s,
-            status=outcome.status,
-            operations=transcript.meta.operations if transcript else 0,
-            values=values,
-            caveats=transcript.caveats if transcript else (),
-            caveat_metrics=transcript.caveat_metrics if transcript else {},
-            faults=transcript.faults if transcript else (),
-            error=outcome.error,
-            cpus=outcome.cpus,
-            compiler=transcript.meta.compiler if transcript else "",
-            flags=transcript.meta.flags if transcript else "",
-            timed=transcript.meta.timed if transcript else "",
             overhead_s=max(0.0, outcome.wall_s - timed_s - search_s),
-            user_s=outcome.user_s,
-            system_s=outcome.system_s,
-            voluntary=outcome.voluntary,
-            involuntary=outcome.involuntary,
-            peak_rss_bytes=outcome.peak_rss_bytes,
-            foreign_share=outcome.foreign_share,
-            steal_share=outcome.steal_share,
-            throttled_s=outcome.throttled_s,
             padding=padding,
-            leftovers=outcome.leftovers,
-            counters=transcript.meta.counters if transcript else "",
-            counters_absent=transcript.meta.counters_absent if transcript else "",
+            **{name: getattr(outcome, name) for name in Watched.__struct_fields__},
+            **said,
         )
         alone = case.placement == "same" and "sched" not in self._descriptor(case).uses
         return msgspec.structs.replace(run, disturbed=audit.disturbances_of_run(run, alone=alone))

@@ -27,7 +27,7 @@ import msgspec
 from steelyard.errors import ProtocolError
 from steelyard.measure import audit, catalog, protocol
 from steelyard.measure.machine import cpus_for, read
-from steelyard.records import Case, Descriptor, Meta, Transcript, Value
+from steelyard.records import Case, Descriptor, Meta, Transcript, Value, Watched
 
 #: Most that a probe may print; a run of 99 values is about 30 KiB.
 OUTPUT_LIMIT = 8 << 20
@@ -60,25 +60,10 @@ class Request:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Watched, frozen=True, kw_only=True):
     """What came of a run. ``transcript`` is there if and only if ``error`` is not."""
 
-    started: float
-    wall_s: float
-    status: Literal["ok", "failed", "skipped"]
     transcript: Transcript | None = None
-    error: str | None = None
-    cpus: tuple[int, ...] = ()
-    user_s: float = 0.0
-    system_s: float = 0.0
-    voluntary: int = 0
-    involuntary: int = 0
-    peak_rss_bytes: int = 0
-    foreign_share: float | None = None
-    steal_share: float | None = None
-    throttled_s: float = 0.0
-    leftovers: tuple[str, ...] = ()
 
 
 class Runner(Protocol):

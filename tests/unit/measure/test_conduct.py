@@ -185,14 +185,9 @@ def disturbing(*, times: int):
         outcome = calm.run(request)
         seen[request.case.name] += 1
         disturbed = 2 <= seen[request.case.name] < 2 + times
-        return msgspec_replace(outcome, 0.9 if disturbed else 0.0)
+        return msgspec.structs.replace(outcome, foreign_share=0.9 if disturbed else 0.0)
 
     return trouble
-
-
-def msgspec_replace(outcome: Outcome, foreign_share: float) -> Outcome:
-    fields = {name: getattr(outcome, name) for name in outcome.__dataclass_fields__}
-    return Outcome(**{**fields, "foreign_share": foreign_share})
 
 
 def test_a_disturbed_run_is_measured_again_in_its_block_and_both_are_kept():
@@ -236,7 +231,7 @@ def test_what_is_repeated_because_it_was_disturbed_belongs_to_the_budget():
     calm = MockRunner(costs=COSTS)
 
     def always_disturbed(request, count):
-        return msgspec_replace(calm.run(request), 0.9) if request.case == SLOW else None
+        return msgspec.structs.replace(calm.run(request), foreign_share=0.9) if request.case == SLOW else None
 
     found = runs(conducted(budgeted(1.0), runner(always_disturbed)))
     assert sum(run.wall_s for run in found) <= 1.0
@@ -254,8 +249,7 @@ def test_under_a_short_budget_runs_get_fewer_values_before_there_are_fewer_than_
 
     def trouble(request, count):
         outcome = long_start.run(request)
-        fields = {name: getattr(outcome, name) for name in outcome.__dataclass_fields__}
-        return Outcome(**{**fields, "wall_s": outcome.wall_s + 0.05})
+        return msgspec.structs.replace(outcome, wall_s=outcome.wall_s + 0.05)
 
     rich = plan_of(conducted(budgeted(60.0), runner(trouble)))
     poor = plan_of(conducted(budgeted(1.5), runner(trouble)))

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much to measure: the fewest blocks that can decide, blocks until a verdict, and repetitions by variance.
+"""How much to measure: the fewest blocks that can decide, and blocks until a verdict.
 
-Source of the levels: Kalibera & Jones 2013, Rigorous Benchmarking in Reasonable Time, ISMM, with the variance
-estimators as their authors corrected them. The forecast is the usual sample size for a normal mean (Chow, Shao & Wang
-2008, Sample Size Calculations), with the present interval as the measure of the spread.
+Source of the forecast: the usual sample size for a normal mean (Chow, Shao & Wang 2008, Sample Size Calculations), with
+the present interval as the measure of the spread.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-import numpy as np
-import numpy.typing as npt
-
-from steelyard.judge.stats.checks import FloatArray
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Comparison, Verdict, margin_edge
 
 
@@ -71,49 +65,3 @@ def _total_blocks(comparison: Comparison, power: float) -> float:
     normal = NormalDist()
     reach = normal.inv_cdf((1 + comparison.confidence) / 2)
     return comparison.n * (half_width / distance * (1 + max(0.0, normal.inv_cdf(power)) / reach)) ** 2
-
-
-def variance_levels(values: npt.ArrayLike) -> FloatArray:
-    """The unbiased variance that each level adds, lowest level first, in the unit squared.
-
-    values: shape (r_n, ..., r_1), the highest level first: (processes, values), or (builds, processes, values).
-    An estimate may be negative; it then stands for a level that adds nothing that can be seen.
-    Raises ValueError when a level has fewer than two repetitions, or a value is not finite.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim == 0 or min(array.shape) < 2 or not np.isfinite(array).all():
-        raise ValueError("every level needs at least two repetitions and finite values to show its variance")
-    estimates: list[float] = []
-    seen = 0.0
-    for level in range(array.ndim):
-        spread = float(np.mean(np.var(array, axis=-1, ddof=1)))
-        estimates.append(spread - seen)
-        seen = spread / array.shape[-1] if level < array.ndim - 1 else 0.0
-        array = array.mean(axis=-1)
-    return np.array(estimates)
-
-
-def repetitions(costs: Sequence[float], variances: npt.ArrayLike, most: int = 1000) -> tuple[int, ...]:
-    """The numbers of repetitions inside each level but the highest, lowest first, that buy most precision for the time.
-
-    costs: the time one repetition of each level adds, lowest first, one unit: a value, then starting a process, then
-    a build.
-    variances: from `variance_levels`, of the same length. A level without visible variance is repeated once; below a
-    level without visible variance, `most` times, since there repeating is all that helps.
-    Raises ValueError on different lengths or a cost that is not above zero.
-    """
-    spreads = np.asarray(variances, dtype=np.float64)
-    if spreads.ndim != 1 or spreads.size != len(costs):
-        raise ValueError("a cost and a variance are needed for every level")
-    if not all(cost > 0 and math.isfinite(cost) for cost in costs):
-        raise ValueError("the time of a repetition must be above zero")
-    levels = zip(costs, costs[1:], spreads, spreads[1:], strict=False)
-    return tuple(_optimum(upper / lower, float(here), float(above), most) for lower, upper, here, above in levels)
-
-
-def _optimum(cost_ratio: float, here: float, above: float, most: int) -> int:
-    if here <= 0:
-        return 1
-    if above <= 0:
-        return most
-    return min(most, math.ceil(math.sqrt(cost_ratio * here / above)))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from steelyard.judge.stats.comparison import Verdict, compare_paired
 from steelyard.judge.stats.family import hold
-from steelyard.judge.stats.planning import Forecast, fewest_blocks, forecast, repetitions, variance_levels
+from steelyard.judge.stats.planning import Forecast, fewest_blocks, forecast
 
 
 def pair(rng, n, ratio, sigma=0.03):
@@ -77,45 +77,3 @@ def test_identical_programs_are_never_decided_without_a_margin():
 def test_forecast_checks_its_arguments(power, seconds):
     with pytest.raises(ValueError, match="power"):
         forecast(compare_paired([1.0] * 9, [1.0] * 9), seconds, power)
-
-
-def test_variances_of_nested_levels_are_unbiased():
-    rng = np.random.default_rng(2)
-    estimates = []
-    for _ in range(400):
-        builds, processes = rng.normal(0, 3, (6, 1, 1)), rng.normal(0, 2, (6, 5, 1))
-        estimates.append(variance_levels(builds + processes + rng.normal(0, 1, (6, 5, 4))))
-    assert np.mean(estimates, axis=0) == pytest.approx([1, 4, 9], rel=0.12)
-
-
-@pytest.mark.parametrize("values", [np.ones((1, 5)), np.ones((5, 1)), np.ones(1), 3.0, [[1, 2], [3, np.nan]]])
-def test_a_level_with_one_repetition_is_refused(values):
-    with pytest.raises(ValueError, match="two repetitions"):
-        variance_levels(values)
-
-
-def test_repetitions_follow_the_cost_optimum():
-    # ceil(sqrt(100/1 * 4/1)) values in a process, ceil(sqrt(900/100 * 1/4)) processes in a build.
-    assert repetitions([1, 100, 900], [4, 1, 4]) == (20, 2)
-
-
-def test_repetitions_come_within_a_tenth_of_the_best():
-    costs, variances, budget = (1.0, 37.0), (5.0, 0.8), 100_000.0
-
-    def error(inside):
-        processes = budget / (costs[1] + inside * costs[0])
-        return (variances[1] + variances[0] / inside) / processes
-
-    (chosen,) = repetitions(costs, variances)
-    assert error(chosen) <= 1.1 * min(error(inside) for inside in range(1, 500))
-
-
-def test_levels_without_visible_variance():
-    assert repetitions([1, 10], [-0.1, 1]) == (1,)
-    assert repetitions([1, 10], [1, -0.1], most=50) == (50,)
-
-
-@pytest.mark.parametrize(("costs", "variances"), [([1, 2], [1]), ([0, 1], [1, 1]), ([1], [[1]])])
-def test_repetitions_check_their_arguments(costs, variances):
-    with pytest.raises(ValueError, match=r"cost|time"):
-        repetitions(costs, variances)
