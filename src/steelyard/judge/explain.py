@@ -201,10 +201,13 @@ class Explanations(Record, frozen=True, kw_only=True):
 def library() -> Mapping[str, Composite]:
     """Every composite by the name of its file. Raises InstallationError with the file and what is wrong in it."""
     found: dict[str, Composite] = {}
-    folder = resources.files("steelyard.judge.library") / "composites"
-    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+    folder = resources.files("steelyard.judge.library")
+    alike = msgspec.toml.decode((folder / "parts.toml").read_bytes())
+    for path in sorted((folder / "composites").iterdir(), key=lambda path: path.name):
         try:
-            found[path.name.removesuffix(".toml")] = msgspec.toml.decode(path.read_bytes(), type=Composite)
+            entry = msgspec.toml.decode(path.read_bytes())
+            entry["part"] = [{**alike.get(part.pop("like", ""), {}), **part} for part in entry.get("part", [])]
+            found[path.name.removesuffix(".toml")] = msgspec.convert(entry, Composite)
         except msgspec.DecodeError as error:
             raise InstallationError(f"library/composites/{path.name}: {error}") from error
     return found
