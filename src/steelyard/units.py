@@ -86,8 +86,13 @@ def format_bytes(size: float) -> str:
     return f"{size:.3g} B"
 
 
-def format_interval(low: float, high: float, like: float, unit: str) -> str:
-    """``[30.1, 31.9]`` in the unit in which ``like`` is printed, so that both can be read together."""
+def format_interval(low: float | None, high: float | None, like: float, unit: str, unknown: str = "") -> str:
+    """``[30.1, 31.9]`` in the unit in which ``like`` is printed, so that both can be read together.
+
+    ``unknown`` where neither end is known; a dash for one that is not.
+    """
+    if low is None and high is None:
+        return unknown
     factor, _ = prefix_for(like, unit)
-    ends = ("–" if not math.isfinite(end) else _digits(end / factor) for end in (low, high))
+    ends = ("–" if end is None or not math.isfinite(end) else _digits(end / factor) for end in (low, high))
     return f"[{', '.join(ends)}]"

@@ -127,17 +127,13 @@ def rows(one: Explanation) -> list[tuple[str, ...]]:
 
 
 def _part(part: PartSeen, unit: str) -> tuple[str, ...]:
-    interval = _interval(part.cost, part.low, part.high, unit)
+    interval = format_interval(part.low, part.high, part.cost, unit)
     together = format_quantity(part.cost, unit)
     return part.what, f"{part.times:.4g}", format_quantity(part.each, unit), together, interval, f"{part.share:.0%}"
 
 
 def _cells(each: Sum, unit: str) -> tuple[str, ...]:
-    return format_quantity(each.value, unit), _interval(each.value, each.low, each.high, unit), share(each)
-
-
-def _interval(value: float, low: float | None, high: float | None, unit: str) -> str:
-    return "" if low is None or high is None else format_interval(low, high, value, unit)
+    return format_quantity(each.value, unit), format_interval(each.low, each.high, each.value, unit), share(each)
 
 
 def share(each: Sum) -> str:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-
 from steelyard.judge.cases import Figure
 from steelyard.judge.curves import Cell
 from steelyard.judge.knees import Knee
@@ -18,12 +16,8 @@ _SHORT = {"instructions_per_cycle": "IPC"}
 
 
 def interval(figure: Figure) -> str:
-    """Empty below six runs, which is a caveat of its own; an end that is not known is infinite."""
-    if figure.low is None and figure.high is None:
-        return ""
-    low = -math.inf if figure.low is None else figure.low
-    high = math.inf if figure.high is None else figure.high
-    return format_interval(low, high, figure.median, figure.unit)
+    """Empty below six runs, which is a caveat of its own."""
+    return format_interval(figure.low, figure.high, figure.median, figure.unit)
 
 
 def counter(figure: Figure) -> str:

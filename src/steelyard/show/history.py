@@ -49,7 +49,7 @@ def _series(series: Series, console: Console) -> None:
             mark,
             words(one.started[:16].replace("T", " ")),
             format_quantity(one.median, one.unit),
-            _interval(one),
+            format_interval(one.low, one.high, one.median, one.unit, "–"),
             str(one.n),
             words(one.path.rpartition("/")[2]),
         )
@@ -87,12 +87,6 @@ def _mark(change: ChangePoint | None) -> Text:
     if change is None:
         return words()
     return words("▲" if change.ratio > 1 else "▼", style="red" if change.worse else "bold")
-
-
-def _interval(one: Past) -> str:
-    if one.low is None or one.high is None:
-        return "–"
-    return format_interval(one.low, one.high, one.median, one.unit)
 
 
 def sparkline(numbers: Sequence[float]) -> str:
@@ -183,7 +177,8 @@ def _levels(series: Series, scale: _Scale) -> list[Markup]:
 
 def _point(one: Past, number: int, scale: _Scale) -> Markup:
     x = scale.x(number)
-    said = f"{one.started[:16].replace('T', ' ')}: {format_quantity(one.median, one.unit)} {_interval(one)}"
+    interval = format_interval(one.low, one.high, one.median, one.unit, "–")
+    said = f"{one.started[:16].replace('T', ' ')}: {format_quantity(one.median, one.unit)} {interval}"
     parts = [tag("title", f"{said}, void: {one.void}" if one.void else said)]
     if one.low is not None and one.high is not None:
         parts.append(_line(x, scale.y(one.low), x, scale.y(one.high), "interval"))

@@ -202,9 +202,7 @@ def _interval(case: CaseFinding) -> str:
     main = case.main
     if main.modes:
         return "two modes"
-    return (
-        "–" if main.low is None or main.high is None else format_interval(main.low, main.high, main.median, main.unit)
-    )
+    return format_interval(main.low, main.high, main.median, main.unit, "–")
 
 
 # --- two sessions -----------------------------------------------------------------------------------------------------
@@ -300,7 +298,7 @@ def _series(series: Series, names: Mapping[str, str]) -> list[Markup]:
         (
             tag("a", one.started[:16].replace("T", " "), href=link("session", session=names[one.path])),
             format_quantity(one.median, one.unit),
-            "–" if one.low is None or one.high is None else format_interval(one.low, one.high, one.median, one.unit),
+            format_interval(one.low, one.high, one.median, one.unit, "–"),
             str(one.n),
             f"void: {one.void}" if one.void else one.facts.get("kernel", ""),
         )

@@ -13,10 +13,10 @@ from xml.etree import ElementTree as ET
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Comparisons
 from steelyard.judge.ledger import Ledger
-from steelyard.show import void
+from steelyard.show import figure_text, void
 from steelyard.show.comparison import verdict
 from steelyard.show.visible import visible, visible_lines
-from steelyard.units import format_interval, format_quantity
+from steelyard.units import format_quantity
 
 
 def comparisons(found: Comparisons) -> str:
@@ -83,10 +83,8 @@ def _test(suite: ET.Element, name: str, seconds: float) -> ET.Element:
 def _said(case: CaseFinding) -> str:
     lines = []
     for figure in (case.main, *case.others):
-        line = f"{figure.metric}: {format_quantity(figure.median, figure.unit)}"
-        if figure.low is not None and figure.high is not None:
-            line += f" {format_interval(figure.low, figure.high, figure.median, figure.unit)}"
-        lines.append(f"{line}, {figure.n} runs")
+        line = f"{figure.metric}: {format_quantity(figure.median, figure.unit)} {figure_text.interval(figure)}"
+        lines.append(f"{line.rstrip()}, {figure.n} runs")
     return "\n".join([*lines, *case.caveats])
 
 

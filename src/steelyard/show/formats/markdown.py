@@ -59,12 +59,11 @@ def export(ledger: Ledger) -> str:
 
 def _session_row(entry: CaseEntry) -> tuple[str, ...]:
     main = entry.finding.main
-    known = main.low is not None and main.high is not None
     return (
         code(entry.case.name),
         text(main.metric),
         format_quantity(main.median, main.unit),
-        format_interval(main.low or 0.0, main.high or 0.0, main.median, main.unit) if known else "–",
+        format_interval(main.low, main.high, main.median, main.unit, "–"),
         format_quantity(main.minimum, main.unit),
         str(main.n),
     )
