@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from steelyard.errors import ProtocolError, SelectionError, SessionFileError, StudyError, UsageError
 from steelyard.judge import studies
 from steelyard.judge.findings import judge
+from steelyard.judge.ledger import ledger
 from steelyard.keep import imported
 from steelyard.keep import session as sessions
 from steelyard.measure import protocol
@@ -118,7 +119,7 @@ def test_a_broken_foreign_file_is_imported_judged_and_exported_or_refused(conten
     assert judge(session).void is None
     for name in ("pyperf", "hyperfine", "openmetrics", "benchstat", "junit", "csv"):
         with contextlib.suppress(SelectionError):
-            assert formats.export(session, name).contents
+            assert formats.export(ledger(session), name).contents
 
 
 @given(name=st.text(min_size=1, max_size=30), tool=st.sampled_from(["pyperf", "hyperfine", "google/benchmark"]))

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from steelyard.__main__ import main
 from steelyard.judge import comparisons
+from steelyard.judge.ledger import ledger
 from steelyard.keep import imported
 from steelyard.keep import session as sessions
 from steelyard.records import Session
@@ -66,7 +67,7 @@ def written(tmp_path):
         paths = []
         for number, session in enumerate(kept or (BEFORE, AFTER)):
             path = tmp_path / f"{'ab'[number]}.{name}.json"
-            contents = formats.export(session, name).contents
+            contents = formats.export(ledger(session), name).contents
             path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
             paths.append(path)
         return paths
@@ -188,7 +189,7 @@ def test_pandas_reads_the_same_numbers_from_csv_and_parquet(tmp_path):
     needed("pyarrow")
     frames = {}
     for name in ("csv", "parquet"):
-        contents = formats.export(mixed(), name).contents
+        contents = formats.export(ledger(mixed()), name).contents
         data = io.BytesIO(contents) if isinstance(contents, bytes) else io.StringIO(contents)
         frame = pandas.read_csv(data) if name == "csv" else pandas.read_parquet(data)
         frames[name] = frame

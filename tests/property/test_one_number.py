@@ -186,7 +186,7 @@ MEDIANS_OF = {
 
 def written(session, name):
     try:
-        return formats.export(session, name).contents
+        return formats.export(ledger(session), name).contents
     except (steelyard.errors.SelectionError, steelyard.errors.NothingMeasuredError):
         return None
 
@@ -216,8 +216,7 @@ def test_every_way_of_showing_has_the_numbers_of_show(session):
 
     # The numbers of the runs, of which the summaries are made.
     expected = {
-        entry.case.name: [run.numbers[entry.main.name] for run in entry.runs]
-        for entry in ledger(session, controls=True).cases
+        entry.case.name: [run.numbers[entry.main.name] for run in entry.runs] for entry in ledger(session).cases
     }
     assert {name: len(numbers) for name, numbers in expected.items()} == {name: s[0] for name, s in summaries.items()}
     assert all(close(float(np.median(numbers)), summaries[name][1]) for name, numbers in expected.items())
@@ -274,7 +273,7 @@ def test_of_a_probe_that_warms_up_only_the_steady_state_counts_everywhere(tmp_pa
             "SELECT n, median, (SELECT avg(number) FROM runs WHERE counts AND isfinite(number)) FROM cases"
         ).rows
     assert (n, median, mean) == (6, pytest.approx(1e-6), pytest.approx(1e-6))
-    [entry] = ledger(read(path), controls=False).cases
+    [entry] = ledger(read(path)).cases
     assert [run.numbers["operation"] for run in entry.runs] == pytest.approx([1e-6] * 6)
     assert all(len(run.values) == 8 for run in entry.runs)
     assert math.isclose(judge(read(path)).cases[0].main.median, median)

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from steelyard.cli import _output as output
 from steelyard.errors import UsageError
+from steelyard.judge.ledger import ledger
 from steelyard.keep import session as sessions
 from steelyard.show import formats
 from steelyard.show.console import Console
@@ -42,7 +43,7 @@ def command(
         File to write; ``-`` for standard output, which takes every format that is text.
     """
     kept = sessions.read(session or sessions.latest())
-    exported = formats.export(kept, format_)
+    exported = formats.export(ledger(kept), format_)
     words = Console(stderr=True)
     for doubt in exported.doubts:
         words.print(doubt, soft_wrap=True)

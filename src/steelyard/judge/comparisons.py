@@ -19,7 +19,7 @@ import numpy as np
 from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine, levels
 from steelyard.judge.imported import as_file, with_only
-from steelyard.judge.samples import CaseRuns, FloatArray, case_runs, run_number
+from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
 from steelyard.judge.stats import stopping
 from steelyard.judge.stats.checks import matched
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Comparison, compare_paired
@@ -241,7 +241,7 @@ def _sentinel(session: Session, by_name: dict[str, CaseRuns]) -> FloatArray:
         return np.array([])
     metric = null.descriptor.metrics[0]
     ends = [
-        run_number(run, lambda value: value.figure(metric), null.descriptor.statistic)
+        null.number(run, lambda value: value.figure(metric))
         for run in session.runs
         if run.role == "sentinel" and run.status == "ok"
     ]

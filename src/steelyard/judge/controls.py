@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from steelyard.judge.samples import CaseRuns, run_number
+from steelyard.judge.samples import CaseRuns
 from steelyard.judge.stats.checks import matched
 from steelyard.judge.stats.comparison import Comparison, Verdict, compare_paired
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
@@ -97,7 +97,7 @@ def _sentinel(session: Session, by_name: Mapping[str, CaseRuns]) -> Control | No
     ends: dict[bool, list[float]] = {False: [], True: []}
     for run in session.runs:
         if run.role == "sentinel" and run.status == "ok":
-            ends[run.block > 0].append(run_number(run, lambda v: v.figure(metric), runs.descriptor.statistic))
+            ends[run.block > 0].append(runs.number(run, lambda v: v.figure(metric)))
     if not ends[False] or not ends[True]:
         return None
     # The least of each end: a neighbour that disturbed one run says nothing about the machine's speed.

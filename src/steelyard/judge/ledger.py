@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Sequence
 from functools import partial
 
 from steelyard.judge.cases import CaseFinding
@@ -60,8 +62,26 @@ class Ledger(Record, frozen=True, kw_only=True):
     cases: tuple[CaseEntry, ...]
 
 
-def ledger(session: Session, *, controls: bool) -> Ledger:
-    """The numbers of a session, with or without those of its controls."""
+class Moments(Record, frozen=True, kw_only=True):
+    """Some numbers in short, as other tools give them; the deviation of a single number is not known."""
+
+    mean: float
+    median: float
+    stddev: float | None
+
+
+def moments(numbers: Sequence[float]) -> Moments:
+    """Mean, median and standard deviation of at least one number."""
+    several = len(numbers) > 1
+    return Moments(
+        mean=statistics.fmean(numbers),
+        median=statistics.median(numbers),
+        stddev=statistics.stdev(numbers) if several else None,
+    )
+
+
+def ledger(session: Session) -> Ledger:
+    """The numbers of a session and of its controls."""
     findings = judge(session)
     found = {finding.case: finding for finding in findings.cases}
     imported = session.header.imported
@@ -73,7 +93,7 @@ def ledger(session: Session, *, controls: bool) -> Ledger:
         cases=tuple(
             _entry(runs, found[runs.planned.case.name])
             for runs in case_runs(session)
-            if runs.planned.case.name in found and (controls or not runs.planned.control)
+            if runs.planned.case.name in found
         ),
     )
 
@@ -84,7 +104,7 @@ def _entry(runs: CaseRuns, finding: CaseFinding) -> CaseEntry:
     wall_s = runs.numbers(partial(_per_operation, "wall")).tolist()
     cpu_s = runs.numbers(partial(_per_operation, "cpu")).tolist()
     made = []
-    for place, run in enumerate(runs.at_rest):
+    for place, run in enumerate(runs.steady_runs):
         numbers = {name: sample[place] for name, sample in samples.items() if math.isfinite(sample[place])}
         if run is None or metrics[0].name not in numbers:
             continue

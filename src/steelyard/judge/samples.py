@@ -63,15 +63,21 @@ class CaseRuns:
 
     def numbers(self, of: Callable[[Value], float | None]) -> FloatArray:
         """One number a block, of any quantity of a value; NaN where the block has no run or the run no number."""
-        statistic = self.descriptor.statistic
-        return np.array([np.nan if run is None else run_number(run, of, statistic) for run in self.at_rest])
+        return np.array([np.nan if run is None else self._number(run, of) for run in self.steady_runs])
+
+    def number(self, run: Run, of: Callable[[Value], float | None]) -> float:
+        """The number of any run of the case, also of one that is in no block; NaN if it has none."""
+        return self._number(self.steady(run), of)
+
+    def _number(self, run: Run, of: Callable[[Value], float | None]) -> float:
+        return number_of(map(of, run.values), self.descriptor.statistic)
 
     @cached_property
-    def at_rest(self) -> tuple[Run | None, ...]:
-        """The run of each block that counts, with those of its values that count: see `resting`."""
-        return tuple(None if run is None else self.resting(run) for run in self.runs)
+    def steady_runs(self) -> tuple[Run | None, ...]:
+        """The run of each block that counts, with those of its values that count: see `steady`."""
+        return tuple(None if run is None else self.steady(run) for run in self.runs)
 
-    def resting(self, run: Run) -> Run:
+    def steady(self, run: Run) -> Run:
         """A run with the values of its steady state alone; with all of a probe that does not warm up.
 
         With none where it reached no steady state, and where not even half of the runs that count did.
@@ -98,16 +104,12 @@ class CaseRuns:
         return 2 * sum(found is not None and found.steady_from is None for found in shapes) > len(shapes) > 0
 
 
-def run_number(run: Run, of: Callable[[Value], float | None], statistic: Statistic) -> float:
+def number_of(figures: Iterable[float | None], statistic: Statistic) -> float:
     """The number that stands for a run: the lower quartile of its values for a pure CPU cost, else their median.
 
-    NaN if no value has the quantity. Source of the choice: noise measured on shared virtual machines (a low quantile
+    NaN if no value has a figure. Source of the choice: noise measured on shared virtual machines (a low quantile
     halves the spread of CPU costs, and hides waiting where waiting is the subject).
     """
-    return _number(map(of, run.values), statistic)
-
-
-def _number(figures: Iterable[float | None], statistic: Statistic) -> float:
     there = sorted(figure for figure in figures if figure is not None)
     return quantile(there, 0.25 if statistic == "lower_quartile" else 0.5) if there else math.nan
 
@@ -168,15 +170,15 @@ def numbers(session: Session) -> list[CaseNumbers]:
 
 def _case_numbers(runs: CaseRuns, placed: Sequence[tuple[int, Run]], *, planned: bool) -> CaseNumbers:
     metrics, statistic = (*runs.descriptor.metrics, *runs.counters), runs.descriptor.statistic
-    resting = {id(run): at_rest for run, at_rest in zip(runs.runs, runs.at_rest, strict=True) if run and at_rest}
+    counted = {id(run): steady for run, steady in zip(runs.runs, runs.steady_runs, strict=True) if run and steady}
     made = []
     for place, run in placed:
-        at_rest = resting.get(id(run)) or runs.resting(run)
+        steady = counted.get(id(run)) or runs.steady(run)
         figures = tuple(value.figure(metrics[0]) for value in run.values)
-        kept = figures[len(figures) - len(at_rest.values) :]
-        main = _number(kept, statistic)
-        others = (_number((value.figure(metric) for value in at_rest.values), statistic) for metric in metrics[1:])
-        made.append(RunNumbers(place=place, counts=id(run) in resting, numbers=(main, *others), figures=figures))
+        kept = figures[len(figures) - len(steady.values) :]
+        main = number_of(kept, statistic)
+        others = (number_of((value.figure(metric) for value in steady.values), statistic) for metric in metrics[1:])
+        made.append(RunNumbers(place=place, counts=id(run) in counted, numbers=(main, *others), figures=figures))
     sample = [number for run in made if run.counts and math.isfinite(number := run.numbers[0])]
     return CaseNumbers(
         case=runs.planned.case,

@@ -15,7 +15,7 @@ from enum import StrEnum
 import numpy as np
 
 from steelyard.judge.comparisons import Compared, compare_cases
-from steelyard.judge.samples import CaseRuns, case_runs, run_number, runs_of
+from steelyard.judge.samples import CaseRuns, case_runs, runs_of
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.records import Record, Session
 
@@ -111,7 +111,7 @@ def weigh(session: Session, *, margin: float = MARGIN) -> Weighed:
     good = sorted((row for row in rows if row.cpu_s is not None), key=lambda row: -(row.requests_per_s or 0.0))
     variant = next(iter(session.header.variants), None)
     environment: Mapping[str, str] = variant.environment if variant else {}
-    void, advice = _advise(session, good, measured, margin)
+    void, advice = _advise(session, {row.server: by_case[measured[row.server]] for row in good}, margin)
     return Weighed(
         application=environment.get("STEELYARD_WSGI_APPLICATION", ""),
         path=environment.get("STEELYARD_WSGI_PATH", ""),
@@ -172,23 +172,23 @@ def _row(way: str, runs: CaseRuns, alone_s: float | None, session: Session) -> S
 # --- the recommendation -----------------------------------------------------------------------------------------------
 
 
-def _pilot_rate(case: str, session: Session) -> float:
+def _pilot_rate(runs: CaseRuns, session: Session) -> float:
     """Requests a second in the pilot."""
+    case = runs.planned.case.name
     run = next((run for run in session.runs if run.role == "pilot" and run.case == case and run.status == "ok"), None)
     if run is None:
         return 0.0
-    rate = run_number(run, lambda value: value.operations / value.wall_ns * 1e9 if value.wall_ns else None, "median")
+    rate = runs.number(run, lambda value: value.operations / value.wall_ns * 1e9 if value.wall_ns else None)
     return rate if math.isfinite(rate) else 0.0
 
 
-def _advise(
-    session: Session, rows: Sequence[ServerRow], cases: Mapping[str, str], margin: float
-) -> tuple[str | None, Advice]:
+def _advise(session: Session, servers: Mapping[str, CaseRuns], margin: float) -> tuple[str | None, Advice]:
     """Why the session is void, if it is, and what its verdicts support."""
-    names = [row.server for row in rows]
+    names = list(servers)
     if len(names) < 2:
         return None, Advice(outcome=AdviceOutcome.TOO_FEW)
-    best = max(names, key=lambda name: _pilot_rate(cases[name], session))
+    best = max(names, key=lambda name: _pilot_rate(servers[name], session))
+    cases = {name: runs.planned.case.name for name, runs in servers.items()}
     pairs = [(name, cases[best], cases[name]) for name in names if name != best]
     # Both metrics are one family: half of the error rate for each holds the whole of it.
     alpha = (1 - VERDICT_CONFIDENCE) / 2

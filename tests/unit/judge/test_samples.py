@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.judge.samples import CaseRuns, case_runs, counting_run, run_number, runs_of
+from steelyard.judge.samples import CaseRuns, case_runs, counting_run, number_of, runs_of
 from tests.making import a_case, a_descriptor, a_failed_run, a_header, a_metric, a_planned, a_run, a_session, a_value
 
 CASE = a_case()
@@ -18,7 +18,7 @@ def attempt(number: int, foreign_share: float = 0.0, **more):
 
 def test_a_pure_cost_is_the_lower_quartile_of_its_values_and_waiting_their_median():
     run = a_run(CASE, 1, 1e-6, 2e-6, 3e-6, 4e-6, 100e-6)
-    number = {s: run_number(run, lambda v: v.figure(METRIC), s) for s in ("lower_quartile", "median")}
+    number = {s: number_of((v.figure(METRIC) for v in run.values), s) for s in ("lower_quartile", "median")}
     assert number == pytest.approx({"lower_quartile": 2e-6, "median": 3e-6})
 
 
@@ -27,9 +27,9 @@ def test_values_without_the_quantity_do_not_count():
     nothing = a_value(2e-6, counts={"checked": 1000, "switches": 0})
     per_switch = a_metric(per="switches")
     run = a_run(CASE, values=(happened, nothing))
-    assert run_number(run, lambda v: v.figure(per_switch), "median") == pytest.approx(2e-6)
+    assert number_of((v.figure(per_switch) for v in run.values), "median") == pytest.approx(2e-6)
     never = a_run(CASE, values=(nothing,))
-    assert math.isnan(run_number(never, lambda v: v.figure(per_switch), "median"))
+    assert math.isnan(number_of((v.figure(per_switch) for v in never.values), "median"))
 
 
 def test_the_first_undisturbed_attempt_counts():
@@ -105,7 +105,7 @@ def test_an_empty_case_has_an_empty_sample():
 
 WARMING = a_descriptor(CASE.probe, warms_up=True)
 WARM, COLD_THEN_WARM = [1e-6] * 20, [3e-6] * 12 + [1e-6] * 8
-NEVER_AT_REST = [1e-6] * 16 + [3e-6] * 4
+NEVER_STEADY = [1e-6] * 16 + [3e-6] * 4
 
 
 def warming(*runs, descriptor=WARMING):
@@ -113,26 +113,31 @@ def warming(*runs, descriptor=WARMING):
     return CaseRuns(planned=a_planned(CASE), descriptor=descriptor, runs=blocks)
 
 
-def test_a_run_that_warms_up_counts_from_where_it_came_to_rest():
+def test_a_run_that_warms_up_counts_from_its_steady_state():
     runs = warming(COLD_THEN_WARM, WARM)
     assert [runs.warm_up(run).shape for run in runs.counted] == ["warm-up", "flat"]
     assert runs.sample(METRIC) == pytest.approx([1e-6, 1e-6])
 
 
+def test_a_run_that_is_in_no_block_has_the_number_of_its_steady_state_too():
+    pilot = a_run(CASE, 0, *COLD_THEN_WARM, role="pilot")
+    assert warming(WARM, WARM).number(pilot, lambda value: value.figure(METRIC)) == pytest.approx(1e-6)
+
+
 def test_a_run_without_a_steady_state_has_no_number():
-    sample = warming(NEVER_AT_REST, WARM, WARM).sample(METRIC)
+    sample = warming(NEVER_STEADY, WARM, WARM).sample(METRIC)
     assert math.isnan(sample[0])
     assert sample[1:] == pytest.approx([1e-6, 1e-6])
 
 
 def test_where_most_runs_have_none_no_run_has_a_number():
-    runs = warming(NEVER_AT_REST, NEVER_AT_REST, WARM)
+    runs = warming(NEVER_STEADY, NEVER_STEADY, WARM)
     assert runs.mostly_unsteady
     assert np.isnan(runs.sample(METRIC)).all()
 
 
 def test_a_probe_that_does_not_warm_up_is_not_asked_for_a_steady_state():
-    runs = warming(NEVER_AT_REST, descriptor=a_descriptor(CASE.probe))
+    runs = warming(NEVER_STEADY, descriptor=a_descriptor(CASE.probe))
     assert runs.warm_up(runs.runs[0]) is None
     assert not runs.mostly_unsteady
     assert runs.sample(METRIC) == pytest.approx([1e-6])

@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 
 from steelyard.errors import NothingMeasuredError, SelectionError, SessionFileError
-from steelyard.judge.ledger import ledger
-from steelyard.records import ForeignFile, ForeignSample, Record, Session
+from steelyard.judge.ledger import Ledger
+from steelyard.records import ForeignFile, ForeignSample, Record
 from steelyard.show import void
 from steelyard.show.visible import visible, visible_lines
 
@@ -74,29 +74,30 @@ def page() -> str:
     return "".join(parts)
 
 
-def export(session: Session, name: str) -> Exported:
-    """Write a session in a format of `exporters`.
+def export(ledger: Ledger, name: str) -> Exported:
+    """Write a judged session in a format of `exporters`.
 
     Raises NothingMeasuredError when it has no results, and SelectionError when the format can hold none of its cases.
     """
     module = modules()[name.replace("-", "_")]
-    numbers = ledger(session, controls=getattr(module, "CONTROLS", False))
-    if not numbers.cases:
-        raise NothingMeasuredError(f"{session.path} has no results to write")
+    findings = ledger.findings
+    wanted = [one for one in ledger.cases if getattr(module, "CONTROLS", False) or not one.finding.control]
+    if not wanted:
+        raise NothingMeasuredError(f"{findings.path} has no results to write")
     why_not = getattr(module, "why_not", lambda _: None)
-    reasons = {entry.case.name: why_not(entry) for entry in numbers.cases}
-    kept = tuple(entry for entry in numbers.cases if reasons[entry.case.name] is None)
+    reasons = {entry.case.name: why_not(entry) for entry in wanted}
+    kept = tuple(entry for entry in wanted if reasons[entry.case.name] is None)
     if not kept:
         first, reason = next(iter(reasons.items()))
-        raise SelectionError(f"no case of {session.path} can be written as {name}; {first}: {reason}")
-    contents: str | bytes = module.export(msgspec.structs.replace(numbers, cases=kept))
+        raise SelectionError(f"no case of {findings.path} can be written as {name}; {first}: {reason}")
+    contents: str | bytes = module.export(msgspec.structs.replace(ledger, cases=kept))
     if isinstance(contents, str) and not getattr(module, "EXACT", False):
         contents = visible_lines(contents)
     doubts = [f"{case} is left out: {reason}" for case, reason in reasons.items() if reason is not None]
-    if not numbers.findings.complete:
+    if not findings.complete:
         doubts.append("the session is not complete: `steelyard run --resume` goes on with it")
-    if numbers.findings.void is not None:
-        doubts.append(void.said(numbers.findings.void))
+    if findings.void is not None:
+        doubts.append(void.said(findings.void))
     return Exported(contents=contents, doubts=tuple(doubts))
 
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from steelyard.judge.ledger import CaseEntry, Ledger, RunEntry
+from steelyard.judge.ledger import CaseEntry, Ledger, RunEntry, moments
 from steelyard.records import ForeignFile, ForeignSample
 from steelyard.show.formats._moments import iso_or_none
 from steelyard.show.visible import json_text
@@ -126,10 +125,8 @@ def _aggregates(entry: CaseEntry, common: dict[str, Any], unit: str) -> list[dic
     """Mean, median and standard deviation of the repetitions."""
     if len(entry.runs) < 2:
         return []
-    real = np.array([_real_s(entry, run) for run in entry.runs]) / _SECONDS[unit]
-    cpu = np.array([run.cpu_s or 0.0 for run in entry.runs]) / _SECONDS[unit]
-    made = (("mean", np.mean(real), np.mean(cpu)), ("median", np.median(real), np.median(cpu)))
-    spread = (("stddev", np.std(real, ddof=1), np.std(cpu, ddof=1)),)
+    real = moments([_real_s(entry, run) / _SECONDS[unit] for run in entry.runs])
+    cpu = moments([(run.cpu_s or 0.0) / _SECONDS[unit] for run in entry.runs])
     return [
         {
             "name": f"{entry.case.name}_{name}",
@@ -138,10 +135,10 @@ def _aggregates(entry: CaseEntry, common: dict[str, Any], unit: str) -> list[dic
             "aggregate_name": name,
             "aggregate_unit": "time",
             "iterations": len(entry.runs),
-            "real_time": float(real_time),
-            "cpu_time": float(cpu_time),
+            "real_time": getattr(real, name),
+            "cpu_time": getattr(cpu, name),
         }
-        for name, real_time, cpu_time in (*made, *spread)
+        for name in ("mean", "median", "stddev")
     ]
 
 

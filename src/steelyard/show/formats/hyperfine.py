@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from steelyard.judge.ledger import CaseEntry, Ledger
+from steelyard.judge.ledger import CaseEntry, Ledger, moments
 from steelyard.records import ForeignFile, ForeignSample
 from steelyard.show.formats._moments import iso_or_none
 from steelyard.show.visible import json_text
@@ -85,11 +84,12 @@ def export(ledger: Ledger) -> str:
 
 def _result(entry: CaseEntry) -> dict[str, Any]:
     times = [run.numbers[entry.main.name] for run in entry.runs]
+    found = moments(times)
     return {
         "command": entry.case.name,
-        "mean": float(np.mean(times)),
-        "stddev": float(np.std(times, ddof=1)) if len(times) > 1 else None,
-        "median": float(np.median(times)),
+        "mean": found.mean,
+        "stddev": found.stddev,
+        "median": found.median,
         "user": entry.finding.user_s or 0.0,
         "system": entry.finding.system_s or 0.0,
         "min": min(times),

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
-import numpy as np
 
 from steelyard.judge.ledger import CaseEntry, Ledger, RunEntry
+from steelyard.judge.samples import number_of
 from steelyard.records import Better, ForeignFile, ForeignSample, Statistic
 from steelyard.show.formats._moments import iso_or_none, of_epoch
 from steelyard.show.visible import json_text
@@ -82,7 +82,7 @@ def _sample(benchmark: _Benchmark, file: _File) -> ForeignSample:
         name=str(metadata.get("name", "benchmark")),
         unit=unit,
         better=better,
-        runs=tuple(float(np.quantile(each, 0.25 if statistic == "lower_quartile" else 0.5)) for each in values),
+        runs=tuple(number_of(each, statistic) for each in values),
         processes_known=True,
         values=values,
         statistic=statistic,

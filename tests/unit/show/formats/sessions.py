@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from steelyard.judge.ledger import ledger
 from steelyard.records import Case, End, Plan, Session
 from steelyard.show import formats
 from tests.making import (
@@ -121,5 +122,5 @@ def hostile() -> Session:
 
 def exported(session: Session, name: str) -> str:
     """The text of a format."""
-    contents = formats.export(session, name).contents
+    contents = formats.export(ledger(session), name).contents
     return contents if isinstance(contents, str) else contents.decode("latin-1")

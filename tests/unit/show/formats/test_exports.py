@@ -40,18 +40,18 @@ def test_the_page_of_the_reference_has_every_format():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_session_without_results_is_refused(name):
     with pytest.raises(NothingMeasuredError, match="no results"):
-        formats.export(a_session(header=a_header(a_case())), name)
+        formats.export(ledger(a_session(header=a_header(a_case()))), name)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_interrupted_session_is_written_with_a_word(name):
     session = msgspec.structs.replace(mixed(), end=None)
-    assert any("not complete" in doubt for doubt in formats.export(session, name).doubts)
+    assert any("not complete" in doubt for doubt in formats.export(ledger(session), name).doubts)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "github-bigger-is-better"])  # it has costs only
 def test_a_hostile_session_is_written_with_all_its_cases(name):
-    assert formats.export(hostile(), name).doubts == ()
+    assert formats.export(ledger(hostile()), name).doubts == ()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_hostile_session_is_written_with_all_its_cases(name):
     ],
 )
 def test_what_a_format_cannot_hold_is_left_out_with_a_word(name, left_out):
-    doubts = formats.export(mixed(), name).doubts
+    doubts = formats.export(ledger(mixed()), name).doubts
     assert [doubt.split(" is left out: ")[0] for doubt in doubts] == [case.name for case in left_out]
 
 
@@ -81,7 +81,7 @@ def test_nothing_that_fits_is_an_error_that_says_why():
     kept = tuple(planned for planned in session.plan.cases if planned.case == RATE_CASE)
     rates = msgspec.structs.replace(session, plan=msgspec.structs.replace(session.plan, cases=kept))
     with pytest.raises(SelectionError, match="pyperf knows costs in seconds and bytes"):
-        formats.export(rates, "pyperf")
+        formats.export(ledger(rates), "pyperf")
 
 
 def test_pyperf_has_every_value_of_every_process():
@@ -253,8 +253,8 @@ def test_a_void_session_says_so_wherever_it_goes():
         for value in [msgspec.structs.replace(run.values[0], wall_ns=factor * run.values[0].wall_ns)]
     )
     void = msgspec.structs.replace(session, runs=(*session.runs, *moved))
-    assert ledger(void, controls=False).findings.void is not None
-    assert all("VOID" in formats.export(void, name).doubts[-1] for name in NAMES)
+    assert ledger(void).findings.void is not None
+    assert all("VOID" in formats.export(ledger(void), name).doubts[-1] for name in NAMES)
     assert "steelyard_session_void 1\n" in exported(void, "openmetrics")
     assert "**VOID" in exported(void, "markdown")
     assert ET.fromstring(exported(void, "junit")).attrib["errors"] == "1"
