@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
-from rich.table import Table
 
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, words
 from steelyard.show.visible import json_text
 
 #: Rows that a terminal shows; files have them all.
@@ -39,7 +38,7 @@ class _View(Protocol):
 
 def show(columns: Sequence[str], rows: Sequence[Sequence[Any]], console: Console) -> None:
     """A table, and how many rows it leaves out."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = grid()
     for number, name in enumerate(columns):
         numeric = any(isinstance(row[number], int | float) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
@@ -54,7 +53,7 @@ def show_views(views: Sequence[_View], console: Console) -> None:
     """Every view with its columns."""
     for view in views:
         console.print(words((view.name, "bold"), f"  a row is {view.row}"))
-        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 2))
+        table = grid(show_header=False, padding=(0, 2, 0, 2))
         for column in view.columns:
             table.add_row(words(column.name, style="cyan"), column.doc)
         console.print(table)

@@ -7,11 +7,12 @@ Rich writes its own escape sequences around the text, after it has passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import rich.console
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from steelyard.show.visible import visible, visible_lines
@@ -35,6 +36,14 @@ class Console(rich.console.Console):
         return super()._render_buffer(
             segment if segment.control else segment._replace(text=visible_lines(segment.text)) for segment in buffer
         )
+
+
+def grid(heads: Iterable[str] = (), numbers: Collection[str] = (), **options: Any) -> Table:
+    """A table without lines. Columns that are named in ``numbers`` stand to the right and are never wrapped."""
+    table = Table(**{"box": None, "pad_edge": False, "padding": (0, 2, 0, 0), **options})
+    for head in heads:
+        table.add_column(head, justify="right" if head in numbers else "left", no_wrap=head in numbers)
+    return table
 
 
 def words(*parts: Cell | tuple[str, str], style: str = "") -> Text:

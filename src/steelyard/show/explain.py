@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from rich.table import Table
 
 from steelyard.judge.explain import Composite, Explanation, Explanations, Part, PartSeen, State, Sum
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.show import void
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, words
 from steelyard.units import format_interval, format_quantity
 
 _STYLES = {
@@ -40,9 +39,8 @@ def show(findings: Explanations, console: Console) -> None:
 def show_short(findings: Explanations, console: Console) -> None:
     """A line a composite: what of it is explained by this session, or what is missing."""
     _head(findings, console)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("composite", "case", "cost", "explained", "residual", ""):
-        table.add_column(heading, justify="right" if heading in {"cost", "explained", "residual"} else "left")
+    numbers = ("cost", "explained", "residual")
+    table = grid(("composite", "case", *numbers, ""), numbers)
     for one in findings.explained:
         explained, residual = (share(each) if each else _NOTHING for each in (one.explained, one.residual))
         cost = format_quantity(one.whole.value, one.unit)
@@ -159,10 +157,8 @@ def _head(findings: Explanations, console: Console) -> None:
 def _explanation(one: Explanation, console: Console) -> None:
     console.print(words((one.case, "bold cyan"), f"  {one.metric} ", (one.state.value.upper(), _STYLES[one.state])))
     console.print(f"  {one.made_of}")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("  made of", no_wrap=True)
-    for heading in ("times", "each", "together", f"{INTERVAL_CONFIDENCE:.0%} interval", "share"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    numbers = ("times", "each", "together", f"{INTERVAL_CONFIDENCE:.0%} interval", "share")
+    table = grid(("  made of", *numbers), numbers)
     for name, *cells in rows(one):
         table.add_row(f"  {name}", *cells, style="" if any(part.what == name for part in one.parts) else "bold")
     console.print(table)

@@ -11,10 +11,9 @@ from typing import Any, Self
 
 import msgspec
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-from rich.table import Table
 
 from steelyard.records import Header, TokenStatus
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, words
 from steelyard.units import format_duration
 
 #: In a log: how often something new is said, and that there is nothing new.
@@ -136,13 +135,11 @@ def show_status(found: Sequence[TokenStatus], headers: Mapping[str, Header], con
     """Where every session stands; those that are there only by their number."""
     rest = [one for one in found if one.state != "delivered"]
     if rest:
-        grid = Table(box=None, pad_edge=False)
-        for name in ("session", "state", "attempts", ""):
-            grid.add_column(name, justify="right" if name == "attempts" else "left")
+        table = grid(("session", "state", "attempts", ""), {"attempts"})
         for one in rest:
             state = words(one.state, style=_STYLES.get(one.state, ""))
-            grid.add_row(one.token, state, str(one.attempts), _doing(one))
-        console.print(grid)
+            table.add_row(one.token, state, str(one.attempts), _doing(one))
+        console.print(table)
         console.print()
     for line in other_hardware(headers):
         console.print(line, soft_wrap=True)

@@ -7,11 +7,10 @@ from collections import Counter
 from typing import Any
 
 import msgspec
-from rich.table import Table
 
 from steelyard.judge.fleet import FleetFindings, GroupFindings, MachineFindings, Oddity
 from steelyard.show.comparison import percent
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, words
 
 _STYLES = {"different": "bold red", "equivalent": "green", "undecided": "yellow"}
 _WHOLE = "all"
@@ -66,17 +65,14 @@ def _show_group(group: GroupFindings, console: Console, *, every: bool) -> None:
     console.print(words(f"{title}: {said}", style="bold"), soft_wrap=True)
     lines = [one for one in group.machines if every or one.oddities or one.suspicions]
     if lines:
-        grid = Table(box=None, pad_edge=False)
-        for name in ("machine", "sessions", "verdict", "beside the others"):
-            grid.add_column(name, justify="right" if name == "sessions" else "left")
+        table = grid(("machine", "sessions", "verdict", "beside the others"), {"sessions"})
         for one in lines:
             verdict = words(one.verdict, style=_STYLES[one.verdict])
-            grid.add_row(one.name, str(one.sessions), verdict, _about(one))
-        console.print(grid)
+            table.add_row(one.name, str(one.sessions), verdict, _about(one))
+        console.print(table)
     console.print()
-    spreads = Table(box=None, pad_edge=False)
-    for name in ("family", "cases", "machines lie apart by", "found nine times in ten from"):
-        spreads.add_column(name, justify="left" if name == "family" else "right")
+    numbers = ("cases", "machines lie apart by", "found nine times in ten from")
+    spreads = grid(("family", *numbers), numbers)
     for family in group.families:
         least = "–" if family.found_from is None else f"{100 * family.found_from:.1f} %"
         spreads.add_row(family.family, str(family.cases), f"{100 * family.spread:.1f} %", least)

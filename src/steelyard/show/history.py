@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from rich.table import Table
 from rich.text import Text
 
 from steelyard.judge.history import ChangePoint, History, Past, Series
 from steelyard.show.comparison import percent
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, words
 from steelyard.show.page.markup import Markup, tag
 from steelyard.units import format_interval, format_quantity
 
@@ -39,9 +38,8 @@ def _series(series: Series, console: Console) -> None:
     console.print(f"machine {series.machine_key}, {series.machine}: {len(series.sessions)} sessions, {series.metric}")
     console.print(f"  {sparkline([one.median for one in series.sessions])}", style="cyan")
     _change_points(series, console)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("", "started", "median", "95 % interval", "n", "session"):
-        table.add_column(name, justify="right" if name in ("median", "95 % interval", "n") else "left", no_wrap=True)
+    numbers = ("median", "95 % interval", "n")
+    table = grid(("", "started", *numbers, "session"), numbers)
     changed = {change.index: change for change in series.change_points}
     for number, one in list(enumerate(series.sessions))[-_MOST_SESSIONS:]:
         mark = words("void", style="red") if one.void else _mark(changed.get(number))

@@ -5,18 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from steelyard.records import Disturbance, Machine, Skip
-from steelyard.show.console import Console
+from steelyard.show.console import Console, grid
 from steelyard.show.doubts import show_disturbances, show_skips
 
 
 def show(machine: Machine, disturbances: Sequence[Disturbance], skips: Sequence[Skip], console: Console) -> None:
     """The machine, what disturbs it and what it can't measure."""
-    table = Table(
-        box=None, pad_edge=False, show_header=False, title_justify="left", title="machine", title_style="bold"
-    )
+    table = grid(show_header=False, title_justify="left", title="machine", title_style="bold")
     table.add_row("key", machine.key)
     for name, fact in {**machine.facts, **machine.environment}.items():
         table.add_row(name, fact)

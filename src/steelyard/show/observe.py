@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from rich.table import Table
-
 from steelyard.judge.placing import BENCHMARK, Placing
-from steelyard.show.console import Console
+from steelyard.show.console import Console, grid
 from steelyard.show.doubts import show_skips
 from steelyard.units import format_duration, format_quantity
 
@@ -46,10 +44,7 @@ def _lengths(placing: Placing, console: Console) -> None:
     groups = {(first, first + step - 1): lengths[first : first + step] for first in range(0, last, step)}
     total = max(1, sum(lengths))
     console.print("tasks that run or are ready, over all CPUs", style="bold")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("length", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("", no_wrap=True)
+    table = grid(("length", "share", ""), ("length", "share"))
     for (first, final), counts in groups.items():
         share = sum(counts) / total
         name = str(first) if first == final else f"{first}–{final}"
@@ -85,11 +80,8 @@ def _curves(placing: Placing, console: Console) -> None:
     if not placing.curves:
         return
     console.print(f"what a switch costs here, by {placing.session}", style="bold")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("curve", "metric"):
-        table.add_column(name, no_wrap=True)
-    for name in ("here", "at your 99 %", f"at {BENCHMARK} contexts"):
-        table.add_column(name, justify="right", no_wrap=True)
+    numbers = ("here", "at your 99 %", f"at {BENCHMARK} contexts")
+    table = grid(("curve", "metric", *numbers), numbers)
     for curve in placing.curves:
         far = " (end of the curve)" if curve.beyond else ""
         figures = (curve.here, curve.at_p99, curve.at_benchmark)

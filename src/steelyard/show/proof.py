@@ -8,11 +8,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.table import Table
-
 from steelyard.judge.proving import ProofTable
 from steelyard.judge.proving_fleets import FleetRow
-from steelyard.show.console import Console
+from steelyard.show.console import Console, grid
 from steelyard.show.markdown import table as markdown_table
 
 ASSUMPTIONS = (
@@ -167,12 +165,11 @@ def _fields(row: Any) -> dict[str, Any]:
 
 
 def _show_section(section: _Section, rows: list[list[str]], console: Console) -> None:
-    grid = Table(title=section.title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for name in section.columns:
-        grid.add_column(name, justify="left" if name in _TEXTS else "right")
+    numbers = set(section.columns) - set(_TEXTS)
+    table = grid(section.columns, numbers, title=section.title, title_justify="left", title_style="bold")
     for cells in rows:
-        grid.add_row(*cells)
-    console.print(grid)
+        table.add_row(*cells)
+    console.print(table)
     console.print()
 
 

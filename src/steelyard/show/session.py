@@ -9,14 +9,13 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-from rich.table import Table
 
 from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Curve, Matrix
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import PriceList
 from steelyard.show import caches, figure_text, steps, tables, void
-from steelyard.show.console import Cell, Console, lines, words
+from steelyard.show.console import Cell, Console, grid, lines, words
 from steelyard.show.doubts import grouped, listed, said_once, show_disturbances, show_skips
 from steelyard.units import format_duration, format_quantity
 
@@ -124,8 +123,7 @@ def _question(
 
 
 def _grid(rows: Sequence[dict[str, Cell]], ranks: Mapping[str, int], title: str, console: Console) -> None:
-    gap = (0, _GAP, 0, 0)
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=gap)
+    table = grid(title=title, title_justify="left", title_style="bold")
     columns = _that_fit(rows, ranks, console.width)
     for name in columns:
         table.add_column(name, justify="left" if name in _WORDS else "right", no_wrap=True)
@@ -193,10 +191,7 @@ def _bar(share: float) -> str:
 def _curve(curve: Curve, console: Console) -> None:
     """A curve as bars on a log scale from a third of the smallest point, so that every point has a bar."""
     console.print(f"{curve.probe} {curve.metric} by {curve.parameter}, {curve.fixed}", style="bold")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(curve.parameter, justify="right")
-    table.add_column("median", justify="right", no_wrap=True)
-    table.add_column("(log scale)", justify="left", no_wrap=True)
+    table = grid((curve.parameter, "median", "(log scale)"), (curve.parameter, "median"))
     medians = [point.median for point in curve.points if point.median > 0]
     floor = math.log(min(medians) / 3) if medians else 0.0
     span = (math.log(max(medians)) - floor) if medians else 1.0
@@ -218,7 +213,7 @@ def _short_curves(curves: Sequence[Curve], console: Console) -> None:
     for (_, metric, parameter), members in groups.items():
         title = f"{metric} by {parameter}, first and last point (each curve on a log scale of its own)"
         console.print(words(title, style="bold"))
-        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, _GAP, 0, 0))
+        table = grid(show_header=False)
         for justify in ("left", "left", "right", "left", "right"):
             table.add_column(justify=justify, no_wrap=True)
         for curve in members:
@@ -288,12 +283,9 @@ def _matrix(matrix: Matrix, console: Console) -> None:
         while left and room > widths[left[0]] + _GAP:
             room -= widths[left[0]] + _GAP
             shown.append(left.pop(0))
-        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+        table = grid((matrix.parameter, *shown), (matrix.parameter, *shown))
         title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed} ({said})"
         console.print(words(title, style="bold"))
-        table.add_column(matrix.parameter, justify="right")
-        for way in shown:
-            table.add_column(way, justify="right", no_wrap=True)
         for number, x in enumerate(matrix.rows):
             table.add_row(str(x), *(lines(*cells[way][number]) for way in shown))
         console.print(table)
