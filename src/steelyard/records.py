@@ -230,7 +230,7 @@ class Value(Record, frozen=True, kw_only=True):
     def figure(self, metric: Metric) -> float | None:
         """The metric's figure; None if a quantity is missing or nothing happened that it could be divided by.
 
-        None also for what no machine can have: its square would be no number.
+        None also for what no machine can have: its square would not be a number.
         """
         over, per = self.quantity(metric.over), self.quantity(metric.per)
         if over is None or not per:
@@ -323,7 +323,7 @@ class PlannedCase(Record, frozen=True, kw_only=True):
     """A case with what the pilot found; the same in every block.
 
     ``run_s`` is the expected length of a run, of which ``overhead_s`` lies outside its values. With fewer than
-    ``least_values`` it would be no measurement, however short the time is.
+    ``least_values`` it would not be a measurement, however short the time is.
     """
 
     case: Case

@@ -96,8 +96,8 @@ REFUSED: dict[str, tuple[Callable[[Lines], None], str]] = {
     "two ends": (_twice("end"), "two lines of type end"),
     "more after the end": (_twice("skip"), "goes on after its end"),
     "a case twice": (_a_case_twice, "twice in its plan"),
-    "begun at no moment": (_set("session", "started", "yesterday"), "no moment"),
-    "begun without a time zone": (_set("session", "started", "2026-01-02T03:04:05"), "no moment"),
+    "begun at no moment": (_set("session", "started", "yesterday"), "not a moment"),
+    "begun without a time zone": (_set("session", "started", "2026-01-02T03:04:05"), "not a moment"),
 }
 
 

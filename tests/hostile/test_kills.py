@@ -29,7 +29,7 @@ LIFE_S = 1.0
 
 
 def finished_runs(path: Path) -> list[str]:
-    """The runs of rogues that a session kept, by its whole lines; a torn last line is no line."""
+    """The runs of rogues that a session kept, by its whole lines; a torn last line is not a line."""
     whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     lines = [msgspec.json.decode(line) for line in whole]
     return [line["case"] for line in lines if line["type"] == "run" and line["case"].startswith("rogue/")]

@@ -26,7 +26,7 @@ REFUSED = {
     "an impossible placement": (["null", "--placement", "cross"], SelectionError, "can be placed as cross"),
     "no block": (["null", "--blocks", "0"], UsageError, "--blocks must be at least 1"),
     "no value": (["null", "--values", "0"], UsageError, "--values must be at least 1"),
-    "blocks that are no number": (["null", "--blocks", "many"], UsageError, "many"),
+    "blocks that are not a number": (["null", "--blocks", "many"], UsageError, "many"),
     "a budget that is no time": (["null", "--budget", "nonsense"], UsageError, '"nonsense" is not a duration'),
     "a deadline that is no time": (["null", "--deadline", "soon"], UsageError, '"soon" is not a duration'),
     "two ends": (["null", "--blocks", "2", "--budget", "3s"], UsageError, "both say when to end"),
@@ -34,7 +34,7 @@ REFUSED = {
     "a session that is there": (["null", "-o", "there.jsonl"], UsageError, "sessions are never overwritten"),
     "a place that cannot be": (["null", "-o", "there.jsonl/below"], UsageError, "choose another place with -o"),
     "resuming nothing": (["--resume", "nowhere.jsonl"], SessionFileError, "nowhere.jsonl cannot be read"),
-    "resuming what is no session": (["--resume", "there.jsonl"], SessionFileError, "there.jsonl:1: not a line"),
+    "resuming what is not a session": (["--resume", "there.jsonl"], SessionFileError, "there.jsonl:1: not a line"),
     "resuming another plan": (
         ["null", "--resume", "there.jsonl"],
         UsageError,

@@ -269,19 +269,19 @@ def test_without_a_shared_folder_sessions_come_as_output(laboratory):
 
 REFUSALS = {
     "no plan": (["run", "nowhere.json"], UsageError, "cannot be read"),
-    "something else": (["run", "other.json"], UsageError, "no plan of a fleet"),
+    "something else": (["run", "other.json"], UsageError, "not a plan of a fleet"),
     "no backend": (["run", "plan.json", "--engine", "smoke"], BackendError, "no backend"),
     "a partition of this machine": (
         ["run", "plan.json", "--backend", "local", "--partition", "x"],
         BackendError,
         "part",
     ),
-    "no node": (["run", "plan.json", "--backend", "local", "--nodes", "../x"], UsageError, "no name of a node"),
+    "no node": (["run", "plan.json", "--backend", "local", "--nodes", "../x"], UsageError, "not a name of a node"),
     "a node twice": (["run", "plan.json", "--backend", "local", "--nodes", "a,a"], UsageError, "names a node twice"),
     "no session": (["run", "plan.json", "--sessions", "0"], UsageError, "at least 1"),
     "sbatch for nothing": (["run", "plan.json", "--backend", "local", "--sbatch=-A x"], UsageError, "--backend slurm"),
-    "no fleet": (["status", "."], UsageError, "no fleet"),
-    "nothing to resume": (["resume", "."], UsageError, "no fleet"),
+    "no fleet": (["status", "."], UsageError, "not a fleet"),
+    "nothing to resume": (["resume", "."], UsageError, "not a fleet"),
     "a plan that is there": (["plan", "null"], OutputError, "exists"),
     "a wait that is none": (["node", "plan.json", "--to", "x", "--lock-wait", "soon"], UsageError, "not a duration"),
 }
@@ -332,7 +332,7 @@ def test_a_report_judges_each_machine_beside_the_others(judged):
     assert "12 machines of key 0123456789ab" in text
     assert "found nine times in ten from" in text
     empty = judged.do("fleet", "report", "nowhere")
-    assert (empty.returncode, "nowhere is no session file" in words(empty.stderr)) == (66, True)
+    assert (empty.returncode, "nowhere is not a session file" in words(empty.stderr)) == (66, True)
 
 
 def test_two_kernels_are_compared_over_their_machines(judged):

@@ -98,7 +98,7 @@ def check_times(composite, part, whole):
     if part.per is None or part.per in explain.ACCOUNTED:
         return
     parameter = whole.parameter(part.per)
-    assert parameter is None or parameter.type == "integer", f"{part.per} of {composite.case} is no number"
+    assert parameter is None or parameter.type == "integer", f"{part.per} of {composite.case} is not a number"
     assert parameter or metric_of(whole, part.per).unit == "1"
 
 

@@ -75,7 +75,7 @@ REFUSED = {
     "an unknown format": (["query", "SELECT 1", "{folder}", "--format", "xml"], UsageError, "xml"),
     "an unknown ending": (["query", "SELECT 1", "{folder}", "-o", "a.xlsx"], UsageError, "name it .csv, .json or"),
     "parquet on a terminal": (["query", "SELECT 1", "{folder}", "--format", "parquet"], UsageError, "-o FILE.parquet"),
-    "no folder": (["query", "SELECT 1", "{folder}/nowhere"], SessionFileError, "is no session file, folder or"),
+    "no folder": (["query", "SELECT 1", "{folder}/nowhere"], SessionFileError, "is not a session file, folder or"),
     "an empty folder": (["query", "SELECT 1", "{empty}"], SessionFileError, "there is no session in"),
     "only malformed files": (["query", "SELECT 1", "{folder}/broken*"], SessionFileError, "none of the 1 session"),
     "a place that cannot be": (

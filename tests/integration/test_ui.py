@@ -225,7 +225,7 @@ MALFORMED = {
     "many headers": head("GET / HTTP/1.1", "Host: 127.0.0.1:PORT", *(f"X{n}: a" for n in range(1000))),
     "a header without a colon": head("GET / HTTP/1.1", "Host 127.0.0.1:PORT", "nonsense"),
     "zeros": b"\0" * 100 + b"\r\n\r\n",
-    "bytes that are no text": head("GET /?session=\xff\xfe\0 HTTP/1.1", "Host: 127.0.0.1:PORT"),
+    "bytes that are not text": head("GET /?session=\xff\xfe\0 HTTP/1.1", "Host: 127.0.0.1:PORT"),
     "a zero in a name": head("GET /session?session=%00 HTTP/1.1", "Host: 127.0.0.1:PORT"),
     "half a character": head("GET /session?session=%c3%28%ed%a0%80 HTTP/1.1", "Host: 127.0.0.1:PORT"),
     "an open pattern": head("GET /history?case=%5b%2a%28 HTTP/1.1", "Host: 127.0.0.1:PORT"),

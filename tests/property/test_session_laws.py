@@ -19,7 +19,7 @@ counts = st.integers(0, 2**63 - 1)
 maybe_counts = st.none() | counts
 shares = st.none() | st.floats(0, 1)
 seconds = st.floats(0, 1e9)
-# Lone surrogates are no text: nothing that was decoded as UTF-8 has them.
+# Lone surrogates are not text: nothing that was decoded as UTF-8 has them.
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 names = st.from_regex(r"[a-z0-9_]{1,8}", fullmatch=True)
 

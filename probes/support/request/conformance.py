@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a server does wrong with an application, by a few harmless requests: GET and HEAD, for it is the user's own.
 
-The rules are those of RFC 9110, RFC 9112 and PEP 3333; the list is no test of safety, but of what servers differ in.
+The rules are those of RFC 9110, RFC 9112 and PEP 3333; the list is not a test of safety, but of what servers differ in.
 """
 
 from __future__ import annotations

@@ -283,7 +283,7 @@ class Server(Probe):
             skip(missing)
 
     def missing(self) -> Optional[str]:
-        """Why a server that is no module cannot be started here."""
+        """Why a server that is not a module cannot be started here."""
         return None
 
     def _start(self) -> None:

@@ -21,7 +21,7 @@ from steelyard.show.visible import json_text, visible_lines
 
 #: The options of measuring, as those of a command.
 Measuring = Annotated[Settings, Parameter(name="*")]
-#: Wide enough for every table where the output is no terminal.
+#: Wide enough for every table where the output is not a terminal.
 _FILE_WIDTH = 170
 
 

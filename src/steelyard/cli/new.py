@@ -31,7 +31,7 @@ def command(path: Path) -> None:
     for name in (question, way):
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f'"{name}" in {path} is no name of a probe: use a-z, 0-9 and _, as in probes/call/parse.py'
+                f'"{name}" in {path} is not a name of a probe: use a-z, 0-9 and _, as in probes/call/parse.py'
             )
     skeleton = skeletons[path.suffix]
     ours = folder / "support" / skeleton.parent.name

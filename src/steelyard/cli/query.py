@@ -45,7 +45,7 @@ def command(
         return
     form = format_ or _by_ending(output_file)
     if form == "parquet" and output_file is None:
-        raise UsageError("parquet is no text: say where it goes with -o FILE.parquet")
+        raise UsageError("parquet is not text: say where it goes with -o FILE.parquet")
     if form == "table" and output_file is not None:
         raise UsageError(f"{output_file}: a table is for a terminal; choose --format csv, json or parquet")
     if form == "parquet" and output_file is not None:

@@ -125,7 +125,7 @@ def _figure(runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | N
 
 
 def _modes(sample: FloatArray, metric: Metric) -> tuple[Mode, ...]:
-    """Both modes of a cost that has two. A share (unit 1) that is mostly 0 or mostly 1 is no mixture of costs."""
+    """Both modes of a cost that has two. A share (unit 1) that is mostly 0 or mostly 1 is not a mixture of costs."""
     if metric.unit == "1" or sample.min() <= 0:
         return ()
     found = find_modes(sample)

@@ -33,7 +33,7 @@ class Operand(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     net: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no case."""
+        """Refuse what is not a case."""
         check_case(self.case)
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from steelyard.judge.cases import CaseFinding
 from steelyard.records import Better, Record, Session
 
-#: Fewer points are no curve, and fewer ways no matrix.
+#: Fewer points are not a curve, and fewer ways not a matrix.
 FEWEST = 3
 
 

@@ -66,12 +66,12 @@ class Part(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     per: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what can be no part."""
+        """Refuse what cannot be a part."""
         if not (self.times > 0 and math.isfinite(self.times)):
             raise ValueError(f"{self.what!r} is there a number of times above 0, not {self.times}")
         for template in (self.case, self.less):
             if template is not None and CasePattern.parse(_PLACEHOLDER.sub("x", template)) is None:
-                raise ValueError(f"{template!r} is no case: write question/way[param=value,…]@placement")
+                raise ValueError(f"{template!r} is not a case: write question/way[param=value,…]@placement")
 
 
 class Composite(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,9 +86,9 @@ class Composite(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     note: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no case, or made of nothing."""
+        """Refuse what is not a case, or made of nothing."""
         if CasePattern.parse(self.case) is None:
-            raise ValueError(f"{self.case!r} is no case: write question/way[param=value,…]@placement")
+            raise ValueError(f"{self.case!r} is not a case: write question/way[param=value,…]@placement")
         if not self.part:
             raise ValueError("a composite has parts")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A case over the sessions of each machine: medians in the order of time, where their level changed, and what else did.
 
-Machines stand beside each other and are never joined to one series: a change between two machines is no change.
+Machines stand beside each other and are never joined to one series: a difference between machines is not a change.
 """
 
 from __future__ import annotations

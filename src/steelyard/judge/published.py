@@ -59,7 +59,7 @@ class PublishedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
     note: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no case."""
+        """Refuse what is not a case."""
         check_case(self.case)
 
 
@@ -82,7 +82,7 @@ class Erratum(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what is no case."""
+        """Refuse what is not a case."""
         for case in self.cases:
             check_case(case)
 
@@ -97,7 +97,7 @@ class Published(Record, frozen=True, kw_only=True):
 def check_case(text: str | None) -> None:
     """Raise ValueError unless this is the pattern of a case, or nothing."""
     if text is not None and CasePattern.parse(text) is None:
-        raise ValueError(f"{text!r} is no case: write question/way[param=value,…]@placement")
+        raise ValueError(f"{text!r} is not a case: write question/way[param=value,…]@placement")
 
 
 def series(kind: type[_T]) -> Callable[[dict[str, Any]], list[_T]]:

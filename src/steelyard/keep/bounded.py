@@ -27,7 +27,7 @@ def open_regular(path: Path, largest: int) -> IO[bytes]:
         return file
     file.close()
     if not stat.S_ISREG(state.st_mode):
-        raise UnreadableError("cannot be read: it is no regular file")
+        raise UnreadableError("cannot be read: it is not a regular file")
     raise UnreadableError(f"has {state.st_size >> 20} MiB, and at most {largest >> 20} MiB are read")
 
 

@@ -57,15 +57,15 @@ def token_of(node: str, number: int) -> str:
     """The token of a node's session; raises UsageError for a name that no node has."""
     token = f"{node}.{number}"
     if _TOKEN.fullmatch(token) is None:
-        raise UsageError(f'"{node}" is no name of a node: letters, digits, dots and dashes only')
+        raise UsageError(f'"{node}" is not a name of a node: letters, digits, dots and dashes only')
     return token
 
 
 def node_of(token: str) -> str:
-    """The node of a token; raises UsageError for what is no token."""
+    """The node of a token; raises UsageError for what is not a token."""
     match = _TOKEN.fullmatch(token)
     if match is None:
-        raise UsageError(f'"{token}" is no token: it should be NODE.NUMBER')
+        raise UsageError(f'"{token}" is not a token: it should be NODE.NUMBER')
     return match["node"]
 
 
@@ -74,7 +74,7 @@ def read_plan(contents: bytes, where: str) -> FleetPlan:
     try:
         return msgspec.json.decode(contents, type=FleetPlan)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{where} is no plan of a fleet ({error}): `steelyard fleet plan` makes one") from error
+        raise UsageError(f"{where} is not a plan of a fleet ({error}): `steelyard fleet plan` makes one") from error
 
 
 def write_json(record: Record) -> bytes:
@@ -104,7 +104,7 @@ class FleetFolder:
         try:
             return read_plan(read_regular(self.path / "fleet.json", _LARGEST_RECORD), str(self.path / "fleet.json"))
         except UnreadableError as error:
-            raise UsageError(f"{self.path} is no fleet: its fleet.json {error}") from error
+            raise UsageError(f"{self.path} is not a fleet: its fleet.json {error}") from error
 
     def order(self) -> FleetOrder | None:
         """What was ordered; None where others place the work. Raises UsageError if the file is malformed."""
@@ -118,7 +118,7 @@ class FleetFolder:
         except UnreadableError as error:
             raise UsageError(f"{path} {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UsageError(f"{path} is no order of a fleet: {error}") from error
+            raise UsageError(f"{path} is not an order of a fleet: {error}") from error
 
     # --- sessions -----------------------------------------------------------------------------------------------------
 
@@ -157,10 +157,10 @@ class FleetFolder:
     def deliver(self, token: str, contents: bytes) -> bool:
         """Bring in the session of a token; False if there is one already, which stays.
 
-        Raises SessionFileError if it is no complete session of this token and plan, StorageError when there is no room.
+        Raises SessionFileError if it is not a complete session of this token and plan, StorageError when there is no room.
         """
         if _TOKEN.fullmatch(token) is None:
-            raise SessionFileError(f'"{token}" is no token; the session is not taken')
+            raise SessionFileError(f'"{token}" is not a token; the session is not taken')
         plan = self.plan().id
         check(contents, token, plan)
         self._folder(self.path / "sessions")

@@ -34,7 +34,9 @@ def find(places: Sequence[str | Path]) -> list[Path]:
                 raise SessionFileError(
                     f"there is no session in {place}: `steelyard run -o {Path(place) / 'NAME'}{SUFFIX}` makes one there"
                 )
-            raise SessionFileError(f"{place} is no session file, folder or pattern that matches one: name one of these")
+            raise SessionFileError(
+                f"{place} is not a session file, folder or pattern that matches one: name one of these"
+            )
         found.update(dict.fromkeys(inside))
     return list(found)
 

@@ -2,7 +2,7 @@
 """A file of another tool as the lines of a session, with a word for everything that the file does not say.
 
 What is not known stays unknown: no controls, no sentinel, no blocks, nothing about what else the machine did. A run
-gets the number of its place in the file as its block, and `Header.imported` tells judge that these are no blocks.
+gets the number of its place in the file as its block, and `Header.imported` tells judge that these are not blocks.
 """
 
 from __future__ import annotations

@@ -75,7 +75,9 @@ class SessionWriter:
             if not path.parent.is_dir():
                 path.parent.mkdir(parents=True)
         except OSError as error:
-            raise UsageError(f"{path.parent} is no folder ({error.strerror}): choose another place with -o") from error
+            raise UsageError(
+                f"{path.parent} is not a folder ({error.strerror}): choose another place with -o"
+            ) from error
         try:
             writer = cls(path.open("xb"))
         except FileExistsError:
@@ -143,7 +145,7 @@ def read(path: Path) -> Session:
 
 
 def contents_of(path: Path) -> bytes:
-    """The bytes of a session file; raises SessionFileError if it is no regular file, or one that is too large."""
+    """The bytes of a session file; raises SessionFileError if it is not a regular file, or one that is too large."""
     try:
         return read_regular(path, LARGEST)
     except UnreadableError as error:
@@ -177,7 +179,7 @@ def _decode(file: IO[bytes], path: str) -> Session:
         if weight > _HEAVIEST:
             raise SessionFileError(f"{path} holds more than a session may: {len(lines)} lines fill the memory")
     if not lines or not isinstance(lines[0], Header):
-        raise SessionFileError(f"{path} is not a session file: its first line is no session header")
+        raise SessionFileError(f"{path} is not a session file: its first line is not a session header")
     header = _with_facts(lines[0])
     if header.schema != SCHEMA:
         raise SessionFileError(f"{path} has schema {header.schema}; this Steelyard reads schema {SCHEMA}")
@@ -192,12 +194,12 @@ def _decode(file: IO[bytes], path: str) -> Session:
         end=next(iter(_only(lines, End)), None),
     )
     if wrong := _contradiction(lines, session):
-        raise SessionFileError(f"{path} is no session that was measured: {wrong}")
+        raise SessionFileError(f"{path} is not a session that was measured: {wrong}")
     return session
 
 
 def _weighed(file: IO[bytes], path: str) -> Iterator[tuple[Line, int]]:
-    """The whole lines with what each takes in memory; raises SessionFileError on what is no line of a session."""
+    """The whole lines with what each takes in memory; raises SessionFileError on what is not a line of a session."""
     for number in itertools.count(1):
         text = file.readline(LONGEST_LINE)
         if len(text) == LONGEST_LINE:
@@ -243,7 +245,7 @@ def _with_facts(header: Header) -> Header:
 
 def _of_header(header: Header) -> str | None:
     if moment_of(header.started) is None:
-        return f"it was begun at {header.started[:40]!r}, which is no moment with a time zone"
+        return f"it was begun at {header.started[:40]!r}, which is not a moment with a time zone"
     for name, facts in header.probes.items():
         metrics = [metric.name for metric in facts.descriptor.metrics]
         if not metrics or len(set(metrics)) < len(metrics):

@@ -54,7 +54,7 @@ def file_system(url: str) -> Any:
             "or adlfs for an object store"
         ) from error
     except ValueError as error:
-        raise UsageError(f"{url} is no place to read from: {error}") from error
+        raise UsageError(f"{url} is not a place to read from: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def folders(named: Sequence[Path] = ()) -> list[Path]:
     found: dict[Path, Path] = {}
     for place in asked:
         if not place.is_dir():
-            raise StudyError(f"{place} is no folder: name one of a study or of several")
+            raise StudyError(f"{place} is not a folder: name one of a study or of several")
         studies = list(_inside(place))
         if not studies:
             raise StudyError(f"{place} has no study in it: a study is a folder with a study.toml")
@@ -52,7 +52,7 @@ def files(folder: Path) -> dict[str, bytes]:
     found = {}
     for path in sorted(folder.glob("*.toml")):
         if not path.is_file():
-            raise StudyError(f"{path} is no regular file")
+            raise StudyError(f"{path} is not a regular file")
         if path.stat().st_size > _LARGEST:
             raise StudyError(f"{path} has {path.stat().st_size} bytes, and a file of a study has at most {_LARGEST}")
         try:

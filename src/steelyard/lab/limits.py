@@ -16,6 +16,6 @@ def require_addresses(size: int, what: str) -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < size:
         raise OutOfMemoryError(
-            f"{what} needs {size // 2**30} GiB of addresses, which are no memory, and `ulimit -v` leaves "
+            f"{what} needs {size // 2**30} GiB of addresses, which are not memory, and `ulimit -v` leaves "
             f"{limit / 2**30:.1f} GiB: try again after `ulimit -v unlimited`"
         )

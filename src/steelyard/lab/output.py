@@ -57,7 +57,7 @@ def beside(path: Path, *, new: bool = False) -> Iterator[Path]:
                 part.replace(target)
     except FileExistsError as error:
         if not target.parent.is_dir():
-            raise OutputError(f"{path} cannot be written: {target.parent} is no folder") from error
+            raise OutputError(f"{path} cannot be written: {target.parent} is not a folder") from error
         raise OutputError(f"{path} exists: choose another place with -o, or remove it") from error
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({error.strerror}): choose another place") from error

@@ -168,7 +168,7 @@ class Conductor:
         return min(self._header.target_ns, self._short_values(case) or self._header.target_ns)
 
     def _planned(self, case: Case, run: Run, *, control: bool) -> PlannedCase:
-        """What the pilot's run makes of a case. Its time of searching is no overhead of the runs to come."""
+        """What the pilot's run makes of a case. The time of its search is not overhead of later runs."""
         value_s = max(run.timed_s / max(1, len(run.values)), 1e-6)
         descriptor = self._descriptor(case)
         least_s = plan.WARM_S if descriptor.warms_up else 0.0

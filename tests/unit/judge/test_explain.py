@@ -179,7 +179,7 @@ def test_parameters_and_placement_are_those_of_the_composite():
     "wrong", [{"case": "no case at all"}, {"times": 0}, {"times": float("nan")}, {"less": "neither"}]
 )
 def test_what_can_be_no_part_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"is no case|a number of times"):
+    with pytest.raises(ValueError, match=r"is not a case|a number of times"):
         Part(**{"what": "calls", "case": CALL, "because": "so"} | wrong)
 
 

@@ -76,7 +76,7 @@ def test_a_figure_of_the_study_itself_comes_before_one_of_another_study():
     ("text", "named"),
     [
         (GOOD.replace("rows_are", "rows_were"), "rows_were"),
-        (GOOD.replace("switch/yield[", "switch yield["), "no case"),
+        (GOOD.replace("switch/yield[", "switch yield["), "is not a case"),
         (GOOD.replace("Linux 2.0.30,", "Linux 9,"), "no figure"),
         (GOOD.replace('case = "switch/yield[contexts={row},kind=process]@same"', 'cases = ["a/b@same"]'), "2 rows"),
         (GOOD.replace('era = "then"', 'era = "now"'), "names a case"),

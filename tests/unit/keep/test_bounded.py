@@ -24,7 +24,7 @@ def test_what_is_too_large_is_refused_unread(tmp_path):
 def test_a_fifo_does_not_hang_and_a_device_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "a")
     for path in (tmp_path / "a", "/dev/zero"):
-        with pytest.raises(UnreadableError, match="no regular file"):
+        with pytest.raises(UnreadableError, match="not a regular file"):
             read_regular(path, 10)
 
 

@@ -43,7 +43,7 @@ def left_behind(folder) -> list:
 
 @pytest.mark.parametrize("node", ["", "../n", "n/1", ".n", "n 1", "n\n", "n[1-3]"])
 def test_what_no_node_is_called_is_refused(node):
-    with pytest.raises(UsageError, match="no name of a node"):
+    with pytest.raises(UsageError, match="not a name of a node"):
         token_of(node, 1)
 
 
@@ -73,12 +73,12 @@ def test_a_fleet_is_ordered_once(folder):
 
 @pytest.mark.parametrize("text", [b"", b"{}", b'{"type":"session"}', b"\xff", b"[" * 100_000])
 def test_what_is_no_plan_is_refused(text):
-    with pytest.raises(UsageError, match="no plan of a fleet"):
+    with pytest.raises(UsageError, match="not a plan of a fleet"):
         fleet.read_plan(text, "here")
 
 
 def test_a_folder_without_a_plan_is_no_fleet(tmp_path):
-    with pytest.raises(UsageError, match="no fleet"):
+    with pytest.raises(UsageError, match="not a fleet"):
         FleetFolder(tmp_path).plan()
 
 
@@ -167,19 +167,19 @@ def test_what_a_node_left_in_place_of_a_session_hurts_that_node_only(folder, hur
 
 def test_a_fifo_in_place_of_what_a_fleet_is_read_from_hangs_nobody(folder):
     os.mkfifo(folder.path / "order.json")
-    with pytest.raises(UsageError, match="no regular file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         folder.order()
     (folder.path / "words" / "n1.1").mkdir(parents=True)
     os.mkfifo(folder.path / "words" / "n1.1" / "1.jsonl")
     assert folder.heartbeats() == {}
     (folder.path / "fleet.json").unlink()
     os.mkfifo(folder.path / "fleet.json")
-    with pytest.raises(UsageError, match="no regular file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         folder.plan()
 
 
 def test_a_token_that_leads_elsewhere_is_not_taken(folder):
-    with pytest.raises(SessionFileError, match="no token"):
+    with pytest.raises(SessionFileError, match="not a token"):
         folder.deliver("../plan.1", contents())
 
 

@@ -77,7 +77,7 @@ def test_a_torn_last_line_is_passed_over_and_then_written_over(path, keep):
 def test_a_torn_header_is_no_session(path):
     path.parent.mkdir(parents=True)
     path.write_bytes(msgspec.json.encode(HEADER)[:50])
-    with pytest.raises(SessionFileError, match="its first line is no session header"):
+    with pytest.raises(SessionFileError, match="its first line is not a session header"):
         sessions.read(path)
 
 

@@ -109,7 +109,7 @@ def test_a_store_that_cannot_be_written_says_so_and_leaves_no_half(tmp_path, mon
 
 def test_a_url_that_nothing_knows_is_named_and_so_is_what_is_missing(monkeypatch):
     pytest.importorskip("fsspec")
-    with pytest.raises(UsageError, match="smoke://x is no place"):
+    with pytest.raises(UsageError, match="smoke://x is not a place"):
         stores.file_system("smoke://x")
     monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
     with pytest.raises(InstallationError, match=r"steelyard\[fleet\]"):

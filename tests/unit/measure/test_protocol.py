@@ -81,8 +81,8 @@ BAD = {
     "two metas": ([META, META, VALUE, END], "printed two meta lines"),
     "garbage": ([META, b"hello", VALUE, END], "printed 'hello', which is not a line of protocol 1"),
     "an empty line": ([META, b"", VALUE, END], "printed '', which is not a line of protocol 1"),
-    "bytes that are no text": ([META, b'{"type":"caveat","text":"\xff"}', END], "which is not a line of protocol 1"),
-    "bytes that are no text at all": ([b"\xff\xfe\x00"], "which is not a line of protocol 1"),
+    "bytes that are not text": ([META, b'{"type":"caveat","text":"\xff"}', END], "which is not a line of protocol 1"),
+    "bytes that are not text at all": ([b"\xff\xfe\x00"], "which is not a line of protocol 1"),
     "endless nesting": ([META, b'{"type":"value","x":' + b"[" * 100_000, END], "which is not a line of protocol 1"),
     "unknown type": ([META, {"type": "story"}, END], "which is not a line of protocol 1"),
     "words for numbers": ([META, {**VALUE, "wall_ns": "fast"}, END], "which is not a line of protocol 1"),
@@ -183,7 +183,7 @@ WRONG = {
         described(parameters=[{**builtin(a_choice("kind", "thread")), "sweep": ["fibre"]}]),
         "default kind=fibre is out of limits",
     ),
-    "a default that is no number": (
+    "a default that is not a number": (
         described(parameters=[{**builtin(an_integer("contexts", 1)), "sweep": ["many"]}]),
         "default contexts=many is out of limits",
     ),

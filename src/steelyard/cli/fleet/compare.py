@@ -23,7 +23,7 @@ def command(a: str, b: str, *, margin: str = "2%", json: bool = False) -> None:
     a
         Folder, URL or store of the fleet as it was measured first.
     b
-        The same of the same machines under the other kernel or setting.
+        Folder or store of the same machines under the other kernel or setting.
     margin
         Differences smaller than this do not matter.
     json

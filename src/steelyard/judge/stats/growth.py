@@ -87,7 +87,7 @@ def fit_growth(
     n: positive, at least 1 each, five different ones or more for an answer; cost: one positive number each (the
     sample's median), in the same order. cpus: where a break is allowed, if at least two n lie on each side and six in
     all.
-    flat_within: a rise over the whole range that is surely below this fraction is no growth.
+    flat_within: a rise over the whole range that is surely below this fraction is not growth.
     Raises ValueError on different lengths and on values that are not finite and positive, or an n below 1.
     """
     sizes, values = costs(n), costs(cost)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 
 def iso_or_none(text: object) -> str | None:
-    """A moment in ISO 8601 with its zone, UTC where it says none; None for what is no moment."""
+    """A moment in ISO 8601 with its zone, UTC where it says none; None for what is not a moment."""
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:
