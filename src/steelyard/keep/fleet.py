@@ -157,7 +157,7 @@ class FleetFolder:
     def deliver(self, token: str, contents: bytes) -> bool:
         """Bring in the session of a token; False if there is one already, which stays.
 
-        Raises SessionFileError if it is not a complete session of this token and plan, StorageError when there is no room.
+        Raises SessionFileError unless it is a complete session of this token and plan, StorageError without room for it.
         """
         if _TOKEN.fullmatch(token) is None:
             raise SessionFileError(f'"{token}" is not a token; the session is not taken')
