@@ -163,7 +163,7 @@ class CasePattern(Record, frozen=True, kw_only=True):
 
 
 class Counter(msgspec.Struct, frozen=True, array_like=True):
-    """What a counter of the processor counted, the time in which that was wanted and the time in which it was had."""
+    """What a counter of the processor counted, and the times for which it was enabled and for which it ran."""
 
     count: Count
     enabled_ns: Count
@@ -171,7 +171,7 @@ class Counter(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def scaled(self) -> float | None:
-        """The count for all of the time, where counters took turns; None if this one never had one."""
+        """The count scaled to the time for which the counter was enabled; None if it never ran."""
         if self.running_ns >= self.enabled_ns:
             return float(self.count)
         return None if self.running_ns == 0 else self.count * self.enabled_ns / self.running_ns

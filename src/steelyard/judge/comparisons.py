@@ -170,7 +170,7 @@ def _metric(runs: CaseRuns, name: str | None) -> Metric | None:
 
 
 def find_case(session: Session, text: str) -> str:
-    """The name of the one case of a session's plan that a text stands for; raises ValueError if it is none or many."""
+    """The name of the one case of a session's plan that a text stands for; raises ValueError unless it is one case."""
     names = [planned.case.name for planned in session.plan.cases] if session.plan else []
     if text in names:
         return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session has for a claim to be judged by: the figures of a case over its blocks, or why there are none."""
+"""The evidence that a session has for a claim: the figures of a case over its blocks, or why there are none."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Column:
 
 
 class Measured:
-    """What a session has, and why not where it has not."""
+    """The figures of a session, or the reason why it has none."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

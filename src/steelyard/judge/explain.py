@@ -219,7 +219,7 @@ def meant(text: str) -> dict[str, Composite]:
 
 
 def nearest(text: str) -> list[str]:
-    """What somebody may have meant who typed what no composite is about: names, probes and ways, the nearest first."""
+    """Suggestions for a text that names no composite: names, probes and ways, the nearest first."""
     pattern = CasePattern.parse(text)
     probes = [composite.pattern.probe for composite in library().values()]
     ways = [way for probe in probes for way in probe.split("/")]
@@ -247,7 +247,7 @@ def explain(
 ) -> Explanations:
     """These composites, for each of their cases in the session that ``asked`` stands for.
 
-    others: sessions of the same machine that parts are taken from which this one does not have, the first first.
+    others: sessions of the same machine, in this order, for parts that this one does not have.
     """
     measured, elsewhere = Measured(session), [Measured(other) for other in others]
     explained: list[Explanation] = []
@@ -370,7 +370,7 @@ def _term(part: Part, case: Case, whole: Column, sessions: Sequence[Measured]) -
 
 
 def _where(part: Part, case: Case, sessions: Sequence[Measured]) -> tuple[int, Column, Column | None]:
-    """The first session that has all of a part; raises the NoAnswer of the composite's own session if none has."""
+    """The first session that has all of a part; raises NoAnswer with the reason of the composite's own session."""
     own: NoAnswer | None = None
     for source, measured in enumerate(sessions):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session as numbers, one a run that counts: what an export writes. Beside the findings, which say what they mean."""
+"""A session as numbers, one for each run that counts, beside its findings: what an export writes."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _SCATTER_SHARE, _SCATTER = 0.2, math.log(1.2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of fleet. ``wider``: so many times as far apart as said above lie machines and sessions."""
+    """One kind of fleet. ``wider``: a factor for how far apart machines and sessions lie."""
 
     name: str
     noise: Noise
@@ -130,7 +130,7 @@ def scattering(rng: Generator, data: FleetData, machine: int, family: int) -> Fl
 
 
 def ours(data: FleetData) -> dict[int, set[str]]:
-    """Ours."""
+    """The machines that our rule calls different, with the families in which they are."""
     [group] = judge_fleet(data).groups
     return {
         number: {oddity.what.partition("/")[0] for oddity in machine.oddities}

@@ -101,10 +101,10 @@ def check_case(text: str | None) -> None:
 
 
 def series(kind: type[_T]) -> Callable[[dict[str, Any]], list[_T]]:
-    """Makes of an entry one record of a kind, or with ``each`` one for each of its rows.
+    """A function that makes the records of an entry: one, or with ``each`` one for each of its rows.
 
-    A row is a table: what it says under a key of the record goes before what the entry says, and what it says under
-    another key stands for ``{key}`` in the texts. Raises msgspec.ValidationError.
+    A row is a table. Its value under a key of the record replaces that of the entry; its value under any other key
+    stands for ``{key}`` in the texts. The function raises msgspec.ValidationError.
     """
 
     def made(entry: dict[str, Any]) -> list[_T]:
@@ -127,7 +127,7 @@ class _Series(Record, frozen=True, kw_only=True):
 
 
 def put(what: Any, texts: Mapping[str, str]) -> Any:
-    """The same with these texts in place of ``{key}`` in all its texts."""
+    """A copy with these texts in place of ``{key}`` in all its texts."""
     match what:
         case str():
             for key, text in texts.items():

@@ -192,5 +192,5 @@ def _case_numbers(runs: CaseRuns, placed: Sequence[tuple[int, Run]], *, planned:
 
 
 def runs_of(case: str, runs: Sequence[Run]) -> list[Run]:
-    """All runs of a case's blocks, with the disturbed and the failed ones."""
+    """All runs of a case in blocks, disturbed and failed ones included."""
     return [run for run in runs if run.case == case and run.role == "block"]

@@ -10,7 +10,7 @@ from typing import IO
 
 
 class UnreadableError(Exception):
-    """A file can't be read, and why, as the end of a sentence about it."""
+    """Why a file cannot be read, as the end of a sentence about it."""
 
 
 def open_regular(path: Path, largest: int) -> IO[bytes]:

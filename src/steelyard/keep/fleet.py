@@ -43,7 +43,7 @@ _ENCODER = msgspec.json.Encoder()
 #: File systems that have no hard links say so by one of these.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
 _LINE = 76
-#: What is being brought in takes seconds; older than this it is of one who was killed.
+#: Bringing a session in takes seconds: a file older than this was left by a process that was killed.
 _TORN_S = 3600.0
 #: Exit code of an attempt that got a SIGTERM.
 TOLD_TO_STOP = 143
@@ -78,7 +78,7 @@ def read_plan(contents: bytes, where: str) -> FleetPlan:
 
 
 def write_json(record: Record) -> bytes:
-    """A record as a person may read and change it."""
+    """A record as indented JSON, for people to read and change."""
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
@@ -127,7 +127,7 @@ class FleetFolder:
         return self.path / "sessions" / f"{token}{SUFFIX}"
 
     def delivered(self) -> dict[str, Path]:
-        """The sessions that are there, by token: complete ones of this plan. What else is there is passed over."""
+        """The complete sessions of this plan that are in the folder, by token; other files are passed over."""
         found: dict[str, Path] = {}
         paths = sorted((self.path / "sessions").glob(f"*{SUFFIX}"))
         if not paths:
@@ -140,7 +140,7 @@ class FleetFolder:
         return found
 
     def _is_whole(self, path: Path, token: str, plan: str) -> bool:
-        """Whether this is the session of a token; asked once of each file as it is, as one that came whole stays so."""
+        """Whether this is the session of a token. A file that was found whole is not read again until it changes."""
         try:
             state = path.lstat()
             known = path, state.st_ino, state.st_size, state.st_mtime_ns
@@ -157,7 +157,7 @@ class FleetFolder:
     def deliver(self, token: str, contents: bytes) -> bool:
         """Bring in the session of a token; False if there is one already, which stays.
 
-        Raises SessionFileError unless it is a complete session of this token and plan, StorageError without room for it.
+        Raises SessionFileError unless it is a complete session of this token and plan, StorageError without room.
         """
         if _TOKEN.fullmatch(token) is None:
             raise SessionFileError(f'"{token}" is not a token; the session is not taken')
@@ -201,7 +201,7 @@ class FleetFolder:
         return won
 
     def _remove_torn(self, name: str) -> None:
-        """What one who was killed had begun to bring in only takes room."""
+        """Remove what a killed process had begun to bring in."""
         for torn in (self.path / "incoming").glob(f"{name}.*"):
             with contextlib.suppress(OSError):
                 if time.time() - torn.stat().st_mtime > _TORN_S:
@@ -353,7 +353,7 @@ def _status(
 
 
 def _by_heartbeat(found: TokenStatus, last: Heartbeat | None, now: float, *, may_be_dead: bool) -> TokenStatus:
-    """What an attempt last said of itself, and whether it has been silent for too long since."""
+    """The status by the last heartbeat of an attempt, and by how long ago it was."""
     if last is None:
         return found if may_be_dead else msgspec.structs.replace(found, state="waiting", said="begins")
     if last.what == "ended":

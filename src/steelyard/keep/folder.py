@@ -21,7 +21,7 @@ Complain = Callable[[str], None]
 
 
 def find(places: Sequence[str | Path]) -> list[Path]:
-    """The session files that folders, globs and files stand for, by name; those of the sessions folder for no place.
+    """The session files that folders, globs and files stand for, by name; without a place, the sessions folder's.
 
     A folder stands for the session files in it and in the folders below it. Raises SessionFileError, naming the place,
     where there is none.
@@ -51,7 +51,7 @@ def _inside(place: str | Path) -> list[Path]:
 
 
 def readable(paths: Sequence[Path], complain: Complain) -> Iterator[Session]:
-    """The sessions of these files in turn; of a file that is malformed only a complaint that names it."""
+    """Read the sessions of these files one by one; a malformed file is named in a complaint and passed over."""
     for path in paths:
         try:
             yield read(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of another tool as the lines of a session, with a word for everything that the file does not say.
+"""A file of another tool as the lines of a session; what the file does not say is marked as not known.
 
 What is not known stays unknown: no controls, no sentinel, no blocks, nothing about what else the machine did. A run
 gets the number of its place in the file as its block, and `Header.imported` tells judge that these are not blocks.
@@ -85,7 +85,7 @@ def lines(file: ForeignFile, contents: bytes, at: str, versions: Mapping[str, st
 
 
 def case_of(name: str, tool: str) -> Case:
-    """The case that a name stands for: a case of our own if it is the name of one, else one of the tool's."""
+    """The case that a name stands for: one of ours if it is the name of one, else a case named after the tool."""
     base, tilde, variant = name.partition("~")
     pattern = CasePattern.parse(base)
     placement = _PLACEMENTS.get(pattern.placement or "") if pattern else None

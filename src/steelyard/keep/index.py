@@ -41,7 +41,7 @@ _VERSION = 3
 _BATCH = 250
 #: Bytes of sessions from which an index is kept on disk; below, reading them takes less than half a second.
 _WORTH_KEEPING = 100_000_000
-#: The same for reading in several processes, each of which takes half a second to start.
+#: Bytes from which several processes read them, each of which takes half a second to start.
 _WORTH_PROCESSES = 100_000_000
 
 Column = npt.NDArray[Any]
@@ -278,7 +278,7 @@ def fill(
 ) -> None:
     """Put the sessions that the database does not have yet into it.
 
-    A file that is no more what it was (a session that went on) replaces what was kept of it.
+    A file that has changed since (a session that went on) replaces what was kept of it.
     """
     for table, columns in _TABLES.items():
         connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
@@ -329,7 +329,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
 
 
 def worth_keeping(paths: Sequence[Path]) -> bool:
-    """Whether reading these files anew for each question would be noticed."""
+    """Whether these files are so many that reading them for each question takes noticeable time."""
     total = 0
     for path in paths:
         try:

@@ -14,7 +14,7 @@ from steelyard.records import Session
 
 
 def sessions(places: Sequence[str], complain: Complain) -> Iterator[Session]:
-    """The sessions of these places in turn; of one that is malformed only a complaint that names it.
+    """Read the sessions of these places one by one; a malformed one is named in a complaint and passed over.
 
     Raises SessionFileError, naming the place, where there is none.
     """

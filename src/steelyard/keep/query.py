@@ -251,7 +251,7 @@ class Sessions:
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """A database in memory that knows nothing of the program; raises OutOfMemoryError where there is no room for it."""
+    """A database in memory, apart from the program's variables; raises OutOfMemoryError without room for it."""
     try:
         # Without a folder for what does not fit into memory: that folder may be read whatever else is forbidden.
         return duckdb.connect(":memory:", config={"python_enable_replacements": False, "temp_directory": ""})
@@ -260,13 +260,13 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 
 def too_little_memory(error: Exception) -> OutOfMemoryError:
-    """What is said where DuckDB can't even begin, or runs out of memory: `ulimit -v` leaves it too little."""
+    """The error for a DuckDB that cannot start or runs out of memory: `ulimit -v` leaves it too little."""
     said = " ".join(str(error).partition("\n")[0].split()) or type(error).__name__
     return OutOfMemoryError(f"SQL needs more memory than there is ({said}): raise `ulimit -v`, or ask fewer sessions")
 
 
 def lock(connection: duckdb.DuckDBPyConnection, allowed: Sequence[str | Path]) -> None:
-    """From now on no file but the allowed ones, and no setting changes."""
+    """Forbid DuckDB to open any but the allowed files, and to change a setting."""
     listed = ", ".join(f"'{_quoted(path)}'" for path in allowed)
     connection.execute(f"SET allowed_paths = [{listed}]")
     connection.execute("SET enable_external_access = false")
@@ -275,7 +275,7 @@ def lock(connection: duckdb.DuckDBPyConnection, allowed: Sequence[str | Path]) -
 
 @contextlib.contextmanager
 def _reading(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Inside, nothing is changed and nothing takes for ever; what DuckDB says becomes one sentence."""
+    """A context in which nothing can be changed, which ends in time, and whose errors are one sentence."""
     watch = threading.Timer(LONGEST_S, connection.interrupt)
     watch.daemon = True
     watch.start()

@@ -63,7 +63,7 @@ def latest() -> Path:
 
 
 class SessionWriter:
-    """Appends lines and syncs each to disk, so that what is said to be kept is kept."""
+    """Appends lines and syncs each to disk, so that a line that was appended survives a crash."""
 
     def __init__(self, file: IO[bytes], weight: int = 0) -> None:
         self._file, self._weight = file, weight
@@ -167,10 +167,10 @@ def decode(contents: bytes, path: str) -> Session:
 
 
 def _decode(file: IO[bytes], path: str) -> Session:
-    """Read a session line by line: of a large one the bytes would take as much memory again.
+    """Read a session line by line: to hold the bytes of a large one as well would double the memory.
 
-    All that the readers of a session rest on is checked here, once: what each line is, and what lines say of each
-    other. Raises SessionFileError.
+    What readers of a session rely on is checked here, once: what each line is, and that lines agree with each other.
+    Raises SessionFileError.
     """
     lines, weight = [], 0
     for line, heavy in _weighed(file, path):
@@ -222,7 +222,7 @@ def _weight(line: Line, size: int) -> int:
 
 
 def _contradiction(lines: list[Line], session: Session) -> str | None:
-    """What the lines of a session say against each other; None where they agree."""
+    """How the lines of a session contradict each other; None where they agree."""
     for kind in (Header, Plan, End):
         if len(_only(lines, kind)) > 1:
             return f"it has two lines of type {kind.__struct_config__.tag}"
@@ -232,7 +232,7 @@ def _contradiction(lines: list[Line], session: Session) -> str | None:
 
 
 def _with_facts(header: Header) -> Header:
-    """The header with a word for each fact of the machine that readers show and the file lacks."""
+    """The header in which the facts that readers show and the file lacks are marked as not known."""
     machine = header.machine
     facts, environment = dict.fromkeys(FACTS, NOT_KNOWN), dict.fromkeys(ENVIRONMENT, NOT_KNOWN)
     if machine.facts.keys() >= facts.keys() and machine.environment.keys() >= environment.keys():
@@ -254,7 +254,7 @@ def _of_header(header: Header) -> str | None:
 
 
 def moment_of(text: str) -> datetime | None:
-    """A moment from its text in ISO 8601 with a time zone; None if it is none that a session can have begun at."""
+    """A moment from its text in ISO 8601 with a time zone; None if no session can have begun at it."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

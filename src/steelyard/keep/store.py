@@ -38,7 +38,7 @@ _ROW_GROUP = 100_000
 
 
 def is_url(place: str) -> bool:
-    """Whether a place is in an object store or the like, and no path."""
+    """Whether a place is a URL, as of an object store, and not a path."""
     return "://" in place
 
 

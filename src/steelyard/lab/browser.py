@@ -34,7 +34,7 @@ class NotThereError(Exception):
 
 
 class Browser:
-    """The pages of one folder. What a page may show is what `find` lists: no path comes from a request."""
+    """The pages of one folder. A page shows only files that `find` lists: no path is taken from a request."""
 
     def __init__(self, folder: Path, complain: Complain) -> None:
         self._folder, self._complain = folder, complain

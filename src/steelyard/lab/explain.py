@@ -35,7 +35,7 @@ def measure_parts(
     path: Path | None,
     messages: Messages,
 ) -> Session:
-    """A session of what these composites need. What cannot be measured here is missing, and said to be."""
+    """A session of what these composites need; a message names each that cannot be measured here."""
     lab = Lab(only={plan.NULL}.union(*(composite.probes for composite in composites.values())), messages=messages)
     wanted: dict[str, Case] = {}
     impossible: dict[str, SelectionError] = {}

@@ -129,9 +129,9 @@ class Driver:
                 self._away_since.setdefault(node.name, self._nodes_asked)
 
     def _gone(self, token: str) -> str | None:
-        """What is said of a node that has been away for so long that it is not waited for any more.
+        """Why a node is not waited for any longer: it has been away for too long.
 
-        Not at once: after a restart of its controller Slurm knows of no node for a while.
+        The time is needed because Slurm, after a restart of its controller, knows no node for a while.
         """
         node = self._nodes[fleet.node_of(token)]
         away_s = self._clock() - self._away_since.get(node.name, math.inf)
@@ -163,7 +163,7 @@ class Driver:
                 self._jobs[token] = FleetJob(job="", state="queued")
 
     def _take_back(self) -> None:
-        """Leave out what is queued for a node that is away, and what has been queued for too long."""
+        """Take back what is queued for a node that is away, and what has been queued for too long."""
         now = self._clock()
         for token, job in self._jobs.items():
             if job.state != "queued" or token in self._why_not:
@@ -201,7 +201,7 @@ def headers(delivered: Mapping[str, Path]) -> dict[str, Header]:
 
 
 def look(folder: FleetFolder) -> list[TokenStatus]:
-    """Where every session stands that was ordered, is there, or was spoken of."""
+    """The status of every session that was ordered, is in the folder, or has a heartbeat."""
     folder.plan()
     order = folder.order()
     jobs = {} if order is None else _jobs(order)
@@ -212,7 +212,7 @@ def look(folder: FleetFolder) -> list[TokenStatus]:
 
 
 def _jobs(order: FleetOrder) -> dict[str, FleetJob]:
-    """What the backend says; nothing where it cannot be asked, and then the heartbeats must do."""
+    """What the backend says; nothing where it does not answer, and then the heartbeats alone tell the status."""
     try:
         return backends.backend(order).jobs()
     except (BackendError, Unreachable):

@@ -58,7 +58,7 @@ def _ask(text: str, path: Path) -> _Asked:
 
 
 def history_of(text: str, paths: Sequence[Path], margin: float, complain: Complain) -> History:
-    """The history of the one case that a name or pattern stands for; raises SelectionError for none and for several."""
+    """The history of the one case that a name or pattern stands for; raises SelectionError unless it is one case."""
     ask = partial(_ask, text)
     if len(paths) < WORTH_PROCESSES:
         asked = list(map(ask, paths))

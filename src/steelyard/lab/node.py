@@ -86,7 +86,7 @@ def measure_part(part: Part, messages: Messages) -> None:
 def _give_way(here: backends.Here) -> None:
     """Keep to as many CPUs as were allocated, where the backend itself does not hold us to them.
 
-    The last ones: CPU 0 takes most interrupts. Which of them others were given nobody says; the audit sees their load.
+    The last ones, because CPU 0 takes most interrupts. Others may have been given the same; the audit sees their load.
     """
     allowed = sorted(os.sched_getaffinity(0))
     if here.cpus is not None and 0 < here.cpus < len(allowed):
@@ -94,7 +94,7 @@ def _give_way(here: backends.Here) -> None:
 
 
 class _Told:
-    """Progress that is shown here and said in the folder of the fleet."""
+    """Progress that is shown here and written as heartbeats."""
 
     def __init__(self, shown: conduct.Progress, heartbeats: HeartbeatLog) -> None:
         self._shown, self._heartbeats = shown, heartbeats

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one place that writes files for commands, and what a command's streams do when they cannot be written.
+"""Writes files for commands, and says what happens to a stream that cannot be written.
 
 A file appears whole or not at all, and a session is never replaced: it cannot be measured again.
 """
@@ -92,7 +92,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 
 class _Standard(io.FileIO):
-    """Standard output, whose failures are said in a sentence and are not those of any other file."""
+    """Standard output: its errors are told from those of other files, and said in one sentence."""
 
     def write(self, data: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
         try:
@@ -104,7 +104,7 @@ class _Standard(io.FileIO):
 
 
 class _Losable(io.FileIO):
-    """Standard error, which loses what has no place: a full disk or a closed terminal stops nothing."""
+    """Standard error: what cannot be written is lost, so that a full disk or a closed terminal stops nothing."""
 
     def write(self, data: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
         with contextlib.suppress(OSError):
@@ -137,7 +137,7 @@ def _text(raw: io.FileIO, before: TextIO | None) -> io.TextIOWrapper:
 
 
 def drop_output() -> None:
-    """Forget what could not be written, so that nothing is tried again when the program ends."""
+    """Forget what could not be written, so that Python does not try again when the program ends."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)

@@ -86,7 +86,7 @@ class Server(ThreadingHTTPServer):
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say what went wrong in here; that the other side went away is nothing wrong."""
+        """Say what went wrong in this program; a client that went away is not an error."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -196,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(contents)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what the library refuses as everything else is refused: a request that it cannot read, a method."""
+        """Answer what the library refuses (an unreadable request, an unknown method) like every other refusal."""
         self._refuse(HTTPStatus(code), explain or message or HTTPStatus(code).description)
 
     def log_message(self, format: str, *args: object) -> None:

@@ -84,7 +84,7 @@ class Lab:
     def select_variants(
         self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str], *, brief: bool = False
     ) -> tuple[list[Case], list[Variant]]:
-        """The same where ``python`` among the parameters names interpreters: a variant each of the cases in Python."""
+        """As `select`; with ``python`` among the parameters, a variant of the cases in Python for each interpreter."""
         given = parse_params(params)
         variants = [interpreter(name, "--param python") for name in given.pop(PYTHON, ())]
         chosen = catalog.select(self.found, selectors, given, placements, brief=brief)
@@ -102,7 +102,7 @@ class Lab:
         ], variants
 
     def in_python(self, cases: Sequence[Case], option: str) -> list[Case]:
-        """Those whose probe an interpreter runs; raises UsageError if ``option`` names one for nothing."""
+        """The cases whose probe an interpreter runs; raises UsageError if there is none, naming ``option``."""
         found = [case for case in cases if catalog.needs_interpreter(self.found.probes[case.probe].path)]
         if not found:
             raise UsageError(f"{option}: no selected probe is written in Python")
@@ -208,7 +208,7 @@ class Lab:
         skips: Sequence[Skip] = (),
         last_words: Callable[[], Sequence[Line]] = tuple,
     ) -> Session:
-        """The same for a caller who holds the lock of the machine by the descriptors ``held``.
+        """Conduct a session for a caller who holds the lock of the machine by the descriptors ``held``.
 
         ``skips`` are recorded with those of the catalog; ``last_words`` gives the lines before the end of the session.
         """
@@ -245,7 +245,7 @@ class Lab:
         return sessions.read(where)
 
     def interrupted(self, path: Path) -> Session:
-        """The session to go on with; refuses when machine or probes are no longer the same."""
+        """The session to resume; raises SessionFileError where the machine or a probe is not what it was."""
         before = sessions.read(path)
         header = before.header
         if before.end is not None:

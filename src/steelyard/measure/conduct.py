@@ -46,13 +46,13 @@ class Progress(Protocol):
     """Told what goes on."""
 
     def begin(self, stage: str, seconds: float, runs: int) -> None:
-        """A stage of so many runs begins that will take about so long."""
+        """A stage begins: its number of runs, and about how many seconds it will take."""
 
     def ran(self, run: Run, seconds_left: float) -> None:
-        """A run is over and so much time is left in this stage."""
+        """A run is over; ``seconds_left``: of this stage."""
 
     def repeating(self, runs: int) -> None:
-        """So many runs of this stage were disturbed and are measured again now."""
+        """Some runs of this stage were disturbed and are measured again now."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -247,6 +247,6 @@ def _taken(handle: int, name: socket.socket) -> bool:
     try:
         name.bind(f"\0{_LOCK}")
     except OSError as error:
-        # A sandbox without such sockets leaves the file; anything but "in use" is no other measurement.
+        # A sandbox without such sockets leaves the file; only "in use" means another measurement.
         return error.errno != errno.EADDRINUSE
     return True

@@ -78,7 +78,7 @@ def _declared(part: Part) -> str:
 
 
 def declared_as_json(composites: Mapping[str, Composite]) -> list[dict[str, Any]]:
-    """One object a composite, as its file declares it, for who has no session yet."""
+    """One object a composite, as its file declares it, for whoever has no session yet."""
     return [
         {"composite": name, "state": "not measured", **msgspec.to_builtins(one)} for name, one in composites.items()
     ]

@@ -15,7 +15,7 @@ _ALIKE = 0.05
 
 
 def show(placing: Placing, console: Console) -> None:
-    """All of it."""
+    """The whole observation: what was seen, the run queue, the rates, and the place on the curves."""
     seen = placing.observation
     console.print(
         f"{seen.started}, {format_duration(seen.seconds)}, {sum(seen.lengths)} samples, {seen.cpus} CPUs, "

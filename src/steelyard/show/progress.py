@@ -19,7 +19,7 @@ _LOG_EVERY_S = 30.0
 class _Count:
     """Runs of a stage.
 
-    What is measured again because it was disturbed is none of those that were planned; and while there is time left,
+    A repeat of a disturbed run is not one of the runs that were planned; and while there is time left,
     blocks are added to the plan.
     """
 

@@ -56,12 +56,12 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """Text of several lines: the same, but newlines and tabs are meant."""
+    """Text of several lines: as `visible`, but newlines and tabs stay."""
     return text.translate(_LINES)
 
 
 def visible_data(value: Any) -> Any:
-    """The same for every text in lists and dictionaries, names of fields included."""
+    """As `visible_lines`, for every text in lists and dictionaries, names of fields included."""
     match value:
         case str():
             return visible_lines(value)
