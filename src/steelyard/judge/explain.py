@@ -193,6 +193,7 @@ class Explanations(Record, frozen=True, kw_only=True):
     cpu: str
     void: str | None
     blocks: int
+    confidence: float
     explained: tuple[Explanation, ...]
     absent: tuple[Unexplained, ...]
 
@@ -269,6 +270,7 @@ def explain(
         cpu=header.machine.facts["cpu"],
         void=measured.void,
         blocks=measured.blocks,
+        confidence=INTERVAL_CONFIDENCE,
         explained=tuple(explained),
         absent=tuple(absent),
     )

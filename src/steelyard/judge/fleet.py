@@ -32,7 +32,7 @@ from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.samples import case_runs
 from steelyard.judge.stats import mmd, outlying
 from steelyard.judge.stats.checks import FloatArray
-from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Verdict
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.judge.stats.family import holm
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.records import Better, Record, Session
@@ -118,7 +118,7 @@ class MachineFindings(Record, frozen=True, kw_only=True):
 
     name: str
     sessions: int
-    verdict: Verdict
+    verdict: Literal["different", "equivalent", "undecided"]
     oddities: tuple[Oddity, ...] = ()
     suspicions: tuple[Oddity, ...] = ()
     furthest: str = ""

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
-from steelyard.judge.samples import case_runs
-from steelyard.records import ForeignFile, ForeignSample, Session
+from steelyard.judge.samples import case_runs, number_of
+from steelyard.records import ForeignFile, ForeignSample, Session, Statistic
 
 
 def as_file(session: Session) -> ForeignFile:
@@ -34,6 +34,11 @@ def as_file(session: Session) -> ForeignFile:
     return ForeignFile(
         path=session.path, tool="Steelyard" if imported is None else imported.tool, samples=tuple(samples)
     )
+
+
+def one_number_each(runs: Iterable[Sequence[float]], statistic: Statistic) -> tuple[float, ...]:
+    """The number that stands for each run of a file that has the values of its runs."""
+    return tuple(number_of(values, statistic) for values in runs)
 
 
 def with_only(file: ForeignFile, names: Mapping[str, str]) -> ForeignFile:

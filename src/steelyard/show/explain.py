@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from steelyard.judge.explain import Composite, Explanation, Explanations, Part, PartSeen, State, Sum
-from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.show import void
 from steelyard.show.console import Console, grid, words
 from steelyard.units import format_interval, format_quantity
@@ -30,7 +29,7 @@ def show(findings: Explanations, console: Console) -> None:
     """Every cost with its parts and what is left, then what the session cannot say."""
     _head(findings, console)
     for explanation in findings.explained:
-        _explanation(explanation, console)
+        _explanation(explanation, findings.confidence, console)
     for absent in findings.absent:
         console.print(words((absent.case, "cyan"), f" ({absent.composite}): {absent.reason}"))
     _foot(findings, console)
@@ -154,10 +153,10 @@ def _head(findings: Explanations, console: Console) -> None:
     console.print()
 
 
-def _explanation(one: Explanation, console: Console) -> None:
+def _explanation(one: Explanation, confidence: float, console: Console) -> None:
     console.print(words((one.case, "bold cyan"), f"  {one.metric} ", (one.state.value.upper(), _STYLES[one.state])))
     console.print(f"  {one.made_of}")
-    numbers = ("times", "each", "together", f"{INTERVAL_CONFIDENCE:.0%} interval", "share")
+    numbers = ("times", "each", "together", f"{confidence:.0%} interval", "share")
     table = grid(("  made of", *numbers), numbers)
     for name, *cells in rows(one):
         table.add_row(f"  {name}", *cells, style="" if any(part.what == name for part in one.parts) else "bold")

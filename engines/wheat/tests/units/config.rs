@@ -41,8 +41,7 @@ fn addresses_of_every_kind() {
 
 #[test]
 fn units_are_read() {
-    let config =
-        parse("a --limit-body 2m --limit-head 65536 --spool 0 --deadline-idle 1500ms --hang-after 2").unwrap();
+    let config = parse("a --limit-body 2m --limit-head 65536 --spool 0 --deadline-idle 1500ms --hang-after 2").unwrap();
     assert_eq!((config.limits.body, config.limits.head, config.limits.spool), (2 << 20, 65536, 0));
     assert_eq!(config.deadlines.idle, Duration::from_millis(1500));
     assert_eq!(config.hang_after, Some(Duration::from_secs(2)));

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from steelyard.judge.imported import one_number_each
 from steelyard.judge.ledger import CaseEntry, Ledger, RunEntry
-from steelyard.judge.samples import number_of
 from steelyard.records import Better, ForeignFile, ForeignSample, Statistic
 from steelyard.show.formats._moments import iso_or_none, of_epoch
 from steelyard.show.visible import json_text
@@ -82,7 +82,7 @@ def _sample(benchmark: _Benchmark, file: _File) -> ForeignSample:
         name=str(metadata.get("name", "benchmark")),
         unit=unit,
         better=better,
-        runs=tuple(number_of(each, statistic) for each in values),
+        runs=one_number_each(values, statistic),
         processes_known=True,
         values=values,
         statistic=statistic,

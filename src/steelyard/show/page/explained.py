@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 from steelyard.judge.explain import Explanation, Explanations, State
-from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.show.explain import rows, said, share
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 from steelyard.units import format_quantity
-
-_HEAD = ("made of", "times", "each", "together", f"{INTERVAL_CONFIDENCE:.0%} interval", "share")
 
 
 def whole(findings: Explanations) -> tuple[Explanation, ...]:
@@ -24,23 +21,23 @@ def explained(findings: Explanations) -> Markup:
             tag(
                 "p",
                 "Each cost as a sum of simpler ones that were measured beside it. The residual is the whole less its "
-                "parts "
-                "within each block; parts that cost more than the whole are said to.",
+                "parts within each block; parts that cost more than the whole are said to.",
                 class_="lead",
             ),
-            *(_one(one) for one in whole(findings)),
+            *(_one(one, findings.confidence) for one in whole(findings)),
         ]
     )
 
 
-def _one(one: Explanation) -> Markup:
+def _one(one: Explanation, confidence: float) -> Markup:
+    head = ("made of", "times", "each", "together", f"{confidence:.0%} interval", "share")
     cost = format_quantity(one.whole.value, one.unit)
     residual = f", unexplained {share(one.residual)}" if one.residual else ""
     title = f"{one.case} {one.metric}"
     return fold(
         f"{title}: {cost}{residual}, {one.state.value}",
         tag("p", f"{one.made_of}. {said(one).capitalize()}."),
-        table(_HEAD, rows(one), caption=title),
+        table(head, rows(one), caption=title),
         listed([f"{part.what}: {part.because} ({part.label})" for part in one.parts]),
         *([tag("p", one.note)] if one.note else []),
     )

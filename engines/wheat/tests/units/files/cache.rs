@@ -46,9 +46,7 @@ impl Bench {
         assert_eq!(self.cache.order.len(), self.cache.entries.len());
         assert_eq!(self.cache.held.resources, self.cache.entries.len());
         assert!(self.cache.held.resources <= self.cache.bounds.resources);
-        assert!(
-            self.cache.held.bytes <= self.cache.bounds.bytes && self.cache.held.files <= self.cache.bounds.files
-        );
+        assert!(self.cache.held.bytes <= self.cache.bounds.bytes && self.cache.held.files <= self.cache.bounds.files);
     }
 }
 

@@ -52,12 +52,8 @@ fn lines_as_others_read_them() {
 #[test]
 fn nothing_that_a_client_sends_leaves_its_field() {
     let every: Vec<u8> = (0..=255).collect();
-    let hostile = Entry {
-        target: every.clone(),
-        user_agent: Some(every),
-        referer: Some(b"\"\n\x1b[2J\\".to_vec()),
-        ..entry()
-    };
+    let hostile =
+        Entry { target: every.clone(), user_agent: Some(every), referer: Some(b"\"\n\x1b[2J\\".to_vec()), ..entry() };
     for format in [combined, json] {
         let line = written(format, &hostile);
         assert_eq!(line.matches('\n').count(), 1);

@@ -30,9 +30,8 @@ fn a_table_has_a_row_a_worker_and_sums_them() {
     memory.give_back(slots[0]);
     let now = memory.snapshot();
     let text = table(&now, Some(&Rates { seconds: 2.0, before: &before }));
-    let row = |name: &str| {
-        text.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().collect::<Vec<_>>()
-    };
+    let row =
+        |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().collect::<Vec<_>>();
     assert_eq!(row("ended")[1], "1,000");
     assert_eq!(row("all")[1..3], ["1,334", "50"]);
     assert!(text.starts_with("shop  http://127.0.0.1:8000  master "));

@@ -43,8 +43,7 @@ fn everything_arrives_in_order_whatever_the_client_takes() {
     }
     drop(transport);
     theirs.read_to_end(&mut got).unwrap();
-    let expected =
-        [&b"head"[..], &[b'f'; 150_000], &vec![b's'; 20_000], &[b'w'; 999], &[b'v'; 1000], &kept].concat();
+    let expected = [&b"head"[..], &[b'f'; 150_000], &vec![b's'; 20_000], &[b'w'; 999], &[b'v'; 1000], &kept].concat();
     assert!(got == expected && blocked > 1);
     assert_eq!(outbox.progress, expected.len() as u64);
 }
