@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-import dataclasses
 from collections import Counter
 
 import msgspec
@@ -324,7 +323,7 @@ def test_a_probe_that_warms_up_keeps_its_length_under_a_short_budget_and_others_
 
 def test_what_is_no_time_does_not_repay_a_long_start_with_more_values():
     bytes_each = a_metric("resident", unit="B", over="resident_bytes")
-    long_start = runner(trouble=lambda request, _: dataclasses.replace(runner().run(request), wall_s=1.0))
+    long_start = runner(trouble=lambda request, _: msgspec.structs.replace(runner().run(request), wall_s=1.0))
     lines = conducted(header(probes=(a_descriptor(FAST.probe, metrics=(bytes_each,)),)), long_start)
     planned = {case.case: case.values for case in plan_of(lines).cases}
     assert (planned[FAST], planned[SLOW] > 3) == (3, True)
@@ -347,7 +346,7 @@ def test_what_a_probe_asks_for_is_no_reason_to_measure_longer_than_was_asked_for
 
 
 def test_a_long_start_is_repaid_with_more_and_longer_values_but_not_where_few_short_ones_will_do():
-    long_start = runner(trouble=lambda request, _: dataclasses.replace(runner().run(request), wall_s=1.0))
+    long_start = runner(trouble=lambda request, _: msgspec.structs.replace(runner().run(request), wall_s=1.0))
     lines = conducted(header(probes=(a_descriptor(FAST.probe, value_ms=1),)), long_start)
     planned = {case.case: case for case in plan_of(lines).cases}
     assert (planned[FAST].values, planned[SLOW].values) == (3, plan.MOST_VALUES)

@@ -32,9 +32,9 @@ def printed(found, show=shown.show, width=150):
     return stream.getvalue()
 
 
-def test_parts_sum_rest_and_whole_stand_below_each_other():
+def test_parts_sum_residual_and_whole_stand_below_each_other():
     lines = [" ".join(line.split()) for line in printed(findings()).splitlines()]
-    assert "message/tube@same operation A LARGE REST" in lines
+    assert "message/tube@same operation A LARGE RESIDUAL" in lines
     assert lines.index("calls 2 2.00 µs 4.00 µs [3.96, 4.04] 40%") + 1 == lines.index(
         "explained 4.00 µs [3.96, 4.04] 40% [40, 40]"
     )
@@ -48,7 +48,7 @@ def test_parts_sum_rest_and_whole_stand_below_each_other():
     ("costs", "word", "sentence"),
     [
         ({"whole": 4e-6}, "EXPLAINED", "cannot be told from nothing"),
-        ({"whole": 4.5e-6}, "A REST", "no part explains"),
+        ({"whole": 4.5e-6}, "A RESIDUAL", "no part explains"),
         ({"whole": 3e-6}, "OVER-EXPLAINED", "cost more than the whole"),
         ({"blocks": 3}, "UNDECIDED", "3 blocks are too few"),
     ],

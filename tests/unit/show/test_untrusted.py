@@ -14,6 +14,7 @@ from steelyard.judge.advice import judge_advice
 from steelyard.judge.explain import explain, library
 from steelyard.judge.findings import judge
 from steelyard.judge.history import history
+from steelyard.judge.ledger import ledger
 from steelyard.judge.report import report
 from steelyard.judge.verdicts import judge_claims
 from steelyard.show import (
@@ -105,7 +106,7 @@ def test_a_page_and_its_figures_hold_nothing_that_acts(full, golden):
 @pytest.mark.parametrize("name", sorted(set(formats.exporters()) - {"parquet", "csv", "openmetrics"}))
 def test_a_format_of_text_holds_nothing_that_acts_and_json_says_it_exactly(name, full):
     try:
-        text = formats.export(full, name).contents
+        text = formats.export(ledger(full), name).contents
     except SteelyardError:  # this one takes no case of such a session
         assert name == "github-bigger-is-better"
         return
