@@ -175,6 +175,7 @@ static void teardown(struct probe_run *run)
 }
 
 static const struct probe atomic_probe = {
+    .title = "atomic step on a number",
     .question = "What does an atomic step on a number cost, alone and wanted by several CPUs?",
     .operation = "one step on the shared number by any of the threads; CPU time of all that work",
     .source = "Schweizer, Besta & Hoefler, Evaluating the Cost of Atomic Operations on Modern Architectures (PACT "

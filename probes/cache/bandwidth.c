@@ -105,6 +105,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe bandwidth_probe = {
+    .title = "reading, writing, copying memory",
     .question = "How many bytes a second does one CPU read, write or copy, by the size of the memory?",
     .operation = "one pass over the working set; a copy from one half of it to the other",
     .source = "STREAM (McCalpin); lmbench bw_mem (McVoy & Staelin, USENIX 1996)",

@@ -177,6 +177,7 @@ static struct probe_param params[] = {
     {0}};
 
 static const struct probe core_transfer = {
+    .title = "cache line from CPU to CPU",
     .question = "How long does a cache line take from one CPU to another?",
     .operation = "one transfer of a cache line from one CPU to another, one way: half of a round trip",
     .source = "Molka et al., Memory Performance and Cache Coherency Effects on Nehalem (PACT 2009); "

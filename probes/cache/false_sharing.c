@@ -21,6 +21,7 @@ static __attribute__((noinline)) void count_up(volatile uint64_t *number, uint64
 }
 
 static const struct probe false_sharing_probe = FALSE_SHARING(
+    "false sharing",
     "What does it cost that threads write to numbers of their own in one cache line?",
     "one addition to a number in memory by any of the threads; CPU time of all that work",
     "Drepper, What Every Programmer Should Know About Memory (2007), section 6.4.1; Torrellas, Lam & Hennessy (IEEE TC "

@@ -22,6 +22,7 @@ static __attribute__((noinline)) void count_up(volatile uint64_t *number, uint64
 }
 
 static const struct probe false_sharing_atomic_probe = FALSE_SHARING(
+    "false sharing, atomic",
     "What does it cost that threads step numbers of their own atomically in one cache line?",
     "one atomic addition to a number of its own by any of the threads; CPU time of all that work",
     "Drepper, What Every Programmer Should Know About Memory (2007), section 6.4.1; Schweizer, Besta & Hoefler (PACT "

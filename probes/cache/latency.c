@@ -56,6 +56,7 @@ static struct probe_param params[] = {
     {0}};
 
 static const struct probe latency_probe = {
+    .title = "dependent load",
     .question = "How long does a load take, by the size of the memory that is visited?",
     .operation = "one load of an address that the load before has brought, in random order",
     .source = "lmbench lat_mem_rd (McVoy & Staelin 1996); Drepper, What Every Programmer Should Know About Memory "

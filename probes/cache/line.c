@@ -51,6 +51,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe line_probe = {
+    .title = "second field of a record",
     .question = "What does the second field of a record cost, by its distance from the first?",
     .operation = "one visit of a record: its first field, and its second, for which it waits",
     .source = "Drepper, What Every Programmer Should Know About Memory (2007), section 3.3.2",

@@ -110,6 +110,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe matrix_product = {
+    .title = "matrix product",
     .question = "Does a product of matrices gain by being made in blocks?",
     .operation = "one product of two matrices of n times n doubles",
     .source = "Drepper, What Every Programmer Should Know About Memory (2007), section 6.2.1; Lam, Rothberg & Wolf "
@@ -118,6 +119,7 @@ static const struct probe matrix_product = {
     .placements = "same",
     .uses = "cpu",
     .value_ms = 2,
+    .family = "matrix",
     .metrics = (const struct probe_metric[]){
         {"multiplication", "s", "lower", "wall", "multiplications", "time for each of the n*n*n multiplications"},
         {"product", "s", "lower", "wall", "operations", "time of one product"},

@@ -73,6 +73,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe matrix_transpose = {
+    .title = "matrix transpose",
     .question = "Does the transpose of a matrix gain by being made in blocks?",
     .operation = "one transpose of a matrix of n times n doubles into another",
     .source = "Drepper, What Every Programmer Should Know About Memory (2007), section 6.2.1; Lam, Rothberg & Wolf "
@@ -81,6 +82,7 @@ static const struct probe matrix_transpose = {
     .placements = "same",
     .uses = "cpu",
     .value_ms = 2,
+    .family = "matrix",
     .metrics = (const struct probe_metric[]){
         {"element", "s", "lower", "wall", "elements", "time for each of the n*n elements"},
         {"transpose", "s", "lower", "wall", "operations", "time of one transpose"},

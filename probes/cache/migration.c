@@ -101,6 +101,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe migration_probe = {
+    .title = "thread moved to another CPU",
     .question = "What does it cost a thread with a warm cache to be moved to another CPU?",
     .operation = "one pass over the working set, and whatever moves fall into it",
     .source = "Li, Ding & Shen, Quantifying the Cost of Context Switch (ExpCS 2007); Drepper, What Every Programmer "

@@ -77,8 +77,9 @@ static void teardown(struct probe_run *run)
 }
 
 /* The rest of a probe, with what differs. */
-#define FALSE_SHARING(QUESTION, OPERATION, SOURCE) \
+#define FALSE_SHARING(TITLE, QUESTION, OPERATION, SOURCE) \
     { \
+        .title = TITLE, \
         .question = QUESTION, \
         .operation = OPERATION, \
         .source = SOURCE, \

@@ -163,6 +163,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe prefetch_probe = {
+    .title = "prefetch",
     .question = "What does it gain to prefetch what a list, a hash table or a gather will want some steps later?",
     .operation = "one step: a node is visited in random order, and 4 dependent multiplications are done with its value",
     .source = "Luk & Mowry (ASPLOS 1996); Chen, Ailamaki, Gibbons & Mowry (ICDE 2004)",

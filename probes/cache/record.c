@@ -132,6 +132,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe record_probe = {
+    .title = "record, aligned or not",
     .question = "What does it cost to visit records of 64, 72 or 128 bytes, aligned to cache lines or not?",
     .operation = "one visit of a record: its first and its last field are read, of 128 bytes one in the middle too",
     .source = "Drepper, What Every Programmer Should Know About Memory (2007), section 6.2.1; the tuning article on "

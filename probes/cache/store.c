@@ -104,6 +104,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe store_probe = {
+    .title = "stores, ordinary or past the caches",
     .question = "Does writing past the caches pay, if what was written is left and if it is read soon?",
     .operation = "one pass that writes to each line of the memory, and with then=read reads it again",
     .source = "Drepper, What Every Programmer Should Know About Memory (2007), section 6.1",

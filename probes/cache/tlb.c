@@ -66,6 +66,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe tlb_probe = {
+    .title = "load from another page",
     .question = "How long does a load take, by the number of pages that are visited and their size?",
     .operation = "one load of an address that the load before has brought, each from another 4096 bytes",
     .source = "lmbench tlb (Staelin); Drepper, What Every Programmer Should Know About Memory (2007), section 4",

@@ -65,6 +65,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe cached_probe = {
+    .title = "PID kept by the C library",
     .question = "What does an answer cost that the C library remembers, as it did with the PID until 2017?",
     .operation = "one call of a function that returns a PID from the thread's memory and would ask the kernel if none "
                  "were there",

@@ -37,6 +37,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe direct_probe = {
+    .title = "function call",
     .question = "What does a call of a known function cost?",
     .operation = "one direct call and return of a function that adds one to its argument",
     .source = "shell909090/context, s_call.c, 2014 (2.34 ns, unoptimised, with the loop); lmbench 3, lat_proc",

@@ -39,6 +39,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe indirect_probe = {
+    .title = "call through a pointer",
     .question = "What does a call through a pointer cost?",
     .operation = "one call and return through a pointer in a register, to a function that adds one to its argument",
     .source = "counterpart of shell909090/context, s_call.c, 2014",

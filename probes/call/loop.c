@@ -31,6 +31,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe loop_probe = {
+    .title = "empty loop",
     .question = "What does the loop cost that repeats a call?",
     .operation = "one turn of a loop that adds one to a number, without any call",
     .source = "C. Staelin: lmbench: an extensible micro-benchmark suite, Software: Practice and Experience 35, 2005 "

@@ -83,6 +83,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe page_fault = {
+    .title = "first touch of a page",
     .question = "What does the first touch of a page of memory cost?",
     .operation = "one write to a page that was not there, which the kernel finds, clears and maps",
     .source = "lmbench lat_pagefault (McVoy & Staelin 1996); will-it-scale page_fault1",

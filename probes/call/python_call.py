@@ -30,6 +30,7 @@ def call(times):
 
 
 class PythonCall(Probe):
+    title = "function call in Python"
     question = "What does a function call cost in Python?"
     operation = "one call of a function of one argument and its return, and a turn of the loop around it"
     source = "pyperformance call_simple; pybench"

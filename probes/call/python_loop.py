@@ -25,6 +25,7 @@ def turn(times):
 
 
 class PythonLoop(Probe):
+    title = "empty loop in Python"
     question = "What does one turn of a bare loop cost in Python?"
     operation = "one comparison, one addition and the jump back of a while loop"
     source = "shell909090/context py_yield.py (2014): 54.2 ns in Python 2, 63.2 ns in Python 3"

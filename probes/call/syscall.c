@@ -54,6 +54,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe syscall_probe = {
+    .title = "system call",
     .question = "What does it cost to enter the kernel and to come back?",
     .operation = "one getppid() of the C library, which is a real system call",
     .source = "perf bench syscall basic (Linux, tools/perf/bench/syscall.c); lmbench 3, lat_syscall null (in the paper "

@@ -89,6 +89,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe vdso_probe = {
+    .title = "clock, by the vDSO",
     .question = "What does a service of the kernel cost that needs no entry into the kernel?",
     .operation = "one clock_gettime(CLOCK_MONOTONIC) of the C library, answered by the vDSO",
     .source = "vdso(7); beside the calls of shell909090/context, 2014",

@@ -39,6 +39,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe alignment_probe = {
+    .title = "small loop, by its address",
     .question = "Does a small loop care where in a cache line its code begins?",
     .operation = "one turn of ten instructions that do nothing but count the turn",
     .source = "the tuning article on caches of wzxue.com (2012); Drepper, What Every Programmer Should Know About "

@@ -48,6 +48,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe branch_hint_probe = {
+    .title = "branch with a hint",
     .question = "What does a hint about a branch that is rarely taken gain?",
     .operation = "one event handled, by a short branch each kind",
     .source = "the tuning article on caches of wzxue.com (2012); GCC manual, __builtin_expect",

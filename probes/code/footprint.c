@@ -41,6 +41,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe footprint_probe = {
+    .title = "instruction of a long loop",
     .question = "What does an instruction of a loop cost, by the number of instructions in the loop?",
     .operation = "one instruction of four bytes that does nothing",
     .source = "the tuning article on caches of wzxue.com (2012); Drepper, What Every Programmer Should Know About "

@@ -97,6 +97,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe inlining_probe = {
+    .title = "small function, inlined or called",
     .question = "What does a loop gain when the small function in it is inlined?",
     .operation = "one number passed through a function of three instructions and added",
     .source = "the tuning article on code of wzxue.com (2012)",

@@ -107,6 +107,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe minmax_probe = {
+    .title = "minimum and maximum",
     .question = "Is it cheaper to choose the smaller and the larger number than to swap them if need be?",
     .operation = "one pair put in order, with the copying of its numbers",
     .source = "the tuning article on code of wzxue.com (2012); Bryant and O'Hallaron, Computer Systems: A "

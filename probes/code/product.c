@@ -103,6 +103,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe product_probe = {
+    .title = "product of five numbers",
     .question = "Does the order matter in which the factors of a product are multiplied?",
     .operation = "one product of five numbers",
     .source = "the tuning article on code of wzxue.com (2012); Bryant and O'Hallaron, Computer Systems: A "

@@ -42,6 +42,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe profile_probe = {
+    .title = "loop compiled by a profile",
     .question = "What does it gain to compile a second time, by the profile of a run?",
     .operation = "one event handled, by a short branch each kind",
     .source = "the tuning article on caches of wzxue.com (2012); Pettis and Hansen, Profile Guided Code Positioning, "

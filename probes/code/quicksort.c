@@ -89,6 +89,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe quicksort_probe = {
+    .title = "quicksort",
     .question = "What does it cost to give quicksort the wrong pivot?",
     .operation = "one number's share of sorting all",
     .source = "the tuning article on code of wzxue.com (2012); Hoare, Quicksort, The Computer Journal 5 (1962)",

@@ -72,6 +72,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe strlen_loop_probe = {
+    .title = "strlen in each turn of a loop",
     .question = "Does it cost to ask for the length of a text in each turn of a loop over it?",
     .operation = "one character copied",
     .source = "the tuning article on code of wzxue.com (2012); Bryant and O'Hallaron, Computer Systems: A "

@@ -74,6 +74,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe sum_probe = {
+    .title = "sum in memory or in a variable",
     .question = "Does it cost to add numbers up through a pointer instead of in a local variable?",
     .operation = "one number added",
     .source = "the tuning article on code of wzxue.com (2012); Bryant and O'Hallaron, Computer Systems: A "

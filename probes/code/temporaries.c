@@ -80,6 +80,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe temporaries_probe = {
+    .title = "expression, whole or in steps",
     .question = "Do variables for the steps of an expression cost anything?",
     .operation = "one expression of six steps",
     .source = "the tuning article on code of wzxue.com (2012)",

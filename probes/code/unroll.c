@@ -112,6 +112,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 #define FORM_NAMES "1x1,2x1,2x2,4x1,4x2,4x4,8x1,8x2,8x4"
 
 static const struct probe unroll_probe = {
+    .title = "unrolled sum",
     .question = "What does a sum gain by an unrolled loop, and by several sums side by side?",
     .operation = "one number added",
     .source = "the tuning article on code of wzxue.com (2012); Bryant and O'Hallaron, Computer Systems: A "

@@ -45,6 +45,7 @@ async def create_and_await(loop, times, value):
 
 
 class AsyncioTask(Probe):
+    title = "asyncio task"
     question = "What does an asyncio task cost?"
     operation = "one coroutine, the task that runs it, its run and its end, awaited"
     source = "asyncio/tasks.py; uvloop's benchmarks"

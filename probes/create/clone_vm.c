@@ -56,6 +56,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe clone_vm_probe = {
+    .title = "process that shares memory, by clone",
     .question = "What does a process cost that shares everything with its parent, as a thread does?",
     .operation = "one clone() that shares memory, files and signal handlers, its end and waitpid() in the parent",
     .source = "clone(2)",

@@ -89,6 +89,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe fork_probe = {
+    .title = "process, by fork",
     .question = "What does a process cost, and how does that grow with the memory of the one that creates it?",
     .operation = "one fork(), _exit() in the child and waitpid() in the parent",
     .source = "L. McVoy, C. Staelin: lmbench: Portable Tools for Performance Analysis, USENIX 1996, process creation "

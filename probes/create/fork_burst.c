@@ -164,6 +164,7 @@ static void teardown(struct probe_run *run)
 }
 
 static const struct probe fork_burst_probe = {
+    .title = "burst of processes, by fork",
     .question = "What does a process cost when many are created before any is waited for?",
     .operation = "one fork() and _exit() in the child, and its share of waiting for the whole burst",
     .source = "shell909090/context, s_fork.c, 2014 (50.99 us parent first, 46.74 us child first, up to the limit on "

@@ -26,6 +26,7 @@ func createAndWait(answers chan uint64, times uint64) (right uint64) {
 
 func main() {
 	probe.Main(probe.Probe{
+		Title:      "goroutine",
 		Question:   "What does a goroutine cost?",
 		Operation:  "one go statement and the answer of the goroutine, received through an unbuffered channel",
 		Source:     "shell909090/context g_goroutine.go (2014): 568 ns, not waited for",

@@ -16,7 +16,7 @@ final class CreateJavaThread extends Probe {
 
     @Override
     Description description() {
-        return new Description("What does a platform thread of Java cost?",
+        return new Description("Java platform thread", "What does a platform thread of Java cost?",
             "one start() of a platform thread and its join(), one at a time", "JEP 444, Virtual Threads; after create/thread",
             "median", List.of("same", "free"), List.of("cpu", "sched"), true,
             List.of(new Metric("thread", "s", "lower", "wall", "operations",

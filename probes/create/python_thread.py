@@ -29,6 +29,7 @@ def create_and_join(times):
 
 
 class PythonThread(Probe):
+    title = "Python thread"
     question = "What does a thread cost in Python?"
     operation = "one threading.Thread, its start, its run of one call, and its join"
     source = "Lib/threading.py; shell909090/context t_thread.c (2014) for C"

@@ -33,6 +33,7 @@ fn setup(_run: &Run) -> Batch<'_> {
 }
 
 static PROBE: Probe = Probe {
+    title: "Rust thread",
     question: "What does a thread of Rust's standard library cost?",
     operation: "one std::thread spawn and its join; stacks come from the cache of the C library",
     source: "the Rust standard library, std::thread; after create/thread",
@@ -40,6 +41,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same, Placement::Free],
     uses: &["cpu", "sched"],
     baseline: None,
+    family: None,
     value_ms: 0,
     metrics: &[
         Metric {

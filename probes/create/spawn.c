@@ -43,6 +43,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe spawn_probe = {
+    .title = "another program",
     .question = "What does it cost to run another program?",
     .operation = "one posix_spawn() of a program that returns at once and waitpid() in the parent: exec, dynamic "
                  "linking and the end of the program included",

@@ -43,6 +43,7 @@ def maker(lock):
 
 
 class Subinterpreter(Probe):
+    title = "Python subinterpreter"
     question = "What does a second Python interpreter in the same process cost?"
     operation = "one interpreter created, one line run in it, and destroyed"
     source = "PEP 554, PEP 684, PEP 734"

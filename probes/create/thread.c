@@ -122,6 +122,7 @@ static void teardown(struct probe_run *run)
 }
 
 static const struct probe thread_probe = {
+    .title = "thread",
     .question = "What does a thread cost?",
     .operation = "one pthread_create() and the proven end of the thread: pthread_join(), or a count that a detached "
                  "thread adds to; stacks come from the cache of the C library",

@@ -52,6 +52,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe thread_variables_probe = {
+    .title = "thread with 64 KiB of thread variables",
     .question = "What does a thread cost in a program with 64 KiB of thread variables?",
     .operation = "one pthread_create() and pthread_join() of a thread that uses two of its 16384 variables",
     .source = "the tuning article on caches of wzxue.com (2012); U. Drepper: ELF Handling For Thread-Local Storage",

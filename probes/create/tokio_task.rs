@@ -45,6 +45,7 @@ fn setup(run: &Run) -> Batch<'_> {
 }
 
 static PROBE: Probe = Probe {
+    title: "tokio task",
     question: "What does a tokio task cost?",
     operation: "one tokio::spawn() and the await of what the task returns, one at a time",
     source: "tokio-rs/tokio, benches/spawn.rs",
@@ -52,6 +53,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same, Placement::Cross],
     uses: &["cpu", "sched"],
     baseline: None,
+    family: None,
     value_ms: 0,
     metrics: &[
         Metric {

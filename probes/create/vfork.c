@@ -43,6 +43,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe vfork_probe = {
+    .title = "process, by vfork",
     .question = "What does a process cost that copies nothing of its parent?",
     .operation = "one vfork(), _exit() in the child and waitpid() in the parent",
     .source = "vfork(2); W. R. Stevens, Advanced Programming in the UNIX Environment, 1992, section 8.4",

@@ -17,7 +17,7 @@ final class CreateVirtualThread extends Probe {
 
     @Override
     Description description() {
-        return new Description("What does a virtual thread cost?",
+        return new Description("Java virtual thread", "What does a virtual thread cost?",
             "one Thread.ofVirtual().start() and its join() by a virtual thread, one at a time", "JEP 444, Virtual Threads",
             "lower_quartile", List.of("same", "cross"), List.of("cpu", "sched"), true,
             List.of(

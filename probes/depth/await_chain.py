@@ -43,6 +43,8 @@ def resume(chain, times):
 
 
 class AwaitChain(Probe):
+    title = "Python coroutine, await"
+    family = "chain"
     question = "What does resuming a coroutine cost through a chain of await, and how does it grow with the depth?"
     operation = (
         "one send(): into the innermost coroutine through the chain, and back out at its suspension; no creation"

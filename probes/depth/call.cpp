@@ -16,12 +16,14 @@ static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 static constexpr probe_param parameters[] = {recursion_depth, {}};
 
 static constexpr probe call_probe = {
+    .title = "C++ call",
     .question = "What does a recursion of n levels cost by plain calls?",
     .operation = "one recursion, n calls down and back up",
     .source = "alibaba/async_simple at 2db1337d (2022), call_depth",
     .statistic = "lower_quartile",
     .placements = "same",
     .uses = "cpu",
+    .family = "chain",
     .metrics = recursion_metrics,
     .params = parameters,
     .batch = batch,

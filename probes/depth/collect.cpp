@@ -75,6 +75,7 @@ static constexpr probe_param parameters[] = {
     {}};
 
 static constexpr probe collect_probe = {
+    .title = "C++ coroutines, collected",
     .question = "What does it cost to collect many stackless coroutines?",
     .operation = "`tasks` coroutines made, each awaiting a chain of `depth`, collected and destroyed",
     .source = "alibaba/async_simple at 2db1337d (2022), Lazy_collectAll",

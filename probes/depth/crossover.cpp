@@ -116,6 +116,7 @@ static constexpr probe_param parameters[] = {recursion_frames,
                                              {}};
 
 static constexpr probe crossover_probe = {
+    .title = "C++ depth from which a stack is cheaper",
     .question = "From which depth on is a recursion cheaper on the stack of a fiber than by stackless coroutines?",
     .operation = "six recursions: of 4, 32 and 256 levels, by stackless coroutines and on a fiber made for it",
     .source = "alibaba/async_simple at 2db1337d (2022), call_depth",

@@ -69,6 +69,7 @@ fn setup(run: &Run) -> Batch<'_> {
 }
 
 static PROBE: Probe = Probe {
+    title: "Rust future, boxed",
     question: "What does it cost to poll a Rust future through n levels of boxed futures?",
     operation: "one poll of the outermost future, which goes down to the innermost and comes back Pending",
     source: "the Rust standard library, core::future; the depth after alibaba/async_simple, benchmarks",
@@ -76,6 +77,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same],
     uses: &["cpu"],
     baseline: None,
+    family: Some("chain"),
     value_ms: 0,
     metrics: &[Metric {
         name: "poll",

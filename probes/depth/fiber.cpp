@@ -16,6 +16,7 @@ static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 static constexpr probe_param parameters[] = {recursion_depth, {}};
 
 static constexpr probe fiber_probe = {
+    .title = "C++ coroutine, with a stack",
     .question = "What does a recursion of n levels cost on the stack of a fiber?",
     .operation = "a fiber made from the pool, one switch in, n calls down and back up, one switch out, the fiber ended",
     .source = "alibaba/async_simple at 2db1337d (2022), Uthread_call_depth",
@@ -23,6 +24,7 @@ static constexpr probe fiber_probe = {
     .placements = "same",
     .uses = "cpu",
     .baseline = "depth/call",
+    .family = "chain",
     .metrics = recursion_metrics,
     .params = parameters,
     .batch = batch,

@@ -26,6 +26,7 @@ static constexpr probe_param parameters[] = {recursion_depth,
                                              {}};
 
 static constexpr probe fiber_made_probe = {
+    .title = "C++ call on a stack that is allocated",
     .question = "What does a recursion of n levels cost on the stack of a fiber that is allocated for it?",
     .operation = "a stack allocated, one switch in, n calls down and back up, one switch out, the stack freed",
     .source = "alibaba/async_simple at 2db1337d (2022), Uthread_call_depth",
@@ -33,6 +34,7 @@ static constexpr probe fiber_made_probe = {
     .placements = "same",
     .uses = "cpu",
     .baseline = "depth/call",
+    .family = "chain",
     .metrics = recursion_metrics,
     .params = parameters,
     .batch = batch,

@@ -12,6 +12,8 @@
 import { integer, probe } from '../support/node/probe.mjs';
 
 const description = {
+  title: 'JavaScript async function',
+  family: 'chain',
   question: 'What does a call through n async functions that await each other cost in JavaScript?',
   operation: 'one call of a chain of n async functions above an innermost one that is suspended once, to its end',
   source: 'V8 blog, Faster async functions and promises, 2018',

@@ -50,6 +50,7 @@ static constexpr probe_param parameters[] = {recursion_depth, recursion_frames,
                                              {}};
 
 static constexpr probe lazy_probe = {
+    .title = "C++ coroutine, stackless",
     .question = "What does a recursion of n levels cost by stackless coroutines?",
     .operation = "one recursion, n coroutines made, awaited and destroyed",
     .source = "alibaba/async_simple at 2db1337d (2022), Lazy_call_depth",
@@ -57,6 +58,7 @@ static constexpr probe lazy_probe = {
     .placements = "same",
     .uses = "cpu",
     .baseline = "depth/call",
+    .family = "chain",
     .metrics = recursion_metrics,
     .params = parameters,
     .batch = batch,

@@ -29,6 +29,7 @@ static constexpr probe_param parameters[] = {
     reads_cache, reads_io, reads_depth, {}};
 
 static constexpr probe many_probe = {
+    .title = "many small files",
     .question = "What does it cost to read many small files, by plain calls, threads and coroutines?",
     .operation = "one read of a whole file of 4 KiB, which is open, into memory; up to `depth` under way at once",
     .source = "alibaba/async_simple at 2db1337d (2022), same_read",

@@ -29,6 +29,7 @@ static constexpr probe_param parameters[] = {
     reads_cache, reads_io, reads_depth, {}};
 
 static constexpr probe one_probe = {
+    .title = "one file, read whole",
     .question = "What does it cost to read a file whole, by plain calls, threads and coroutines?",
     .operation = "one read of the whole file, which is open, into memory; up to `depth` under way at once",
     .source = "alibaba/async_simple at 2db1337d (2022), read_diff_size",

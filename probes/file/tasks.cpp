@@ -284,6 +284,7 @@ static constexpr probe_param parameters[] = {
     {}};
 
 static constexpr probe tasks_probe = {
+    .title = "coroutine for each read",
     .question = "What does it cost to read files by a coroutine for each read, on a pool?",
     .operation = "one task: a coroutine made on the pool, its file opened, read whole into a new buffer and closed",
     .source = "alibaba/async_simple at 2db1337d (2022), read_diff_size and same_read",

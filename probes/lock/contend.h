@@ -123,6 +123,7 @@ static void contest_teardown(struct probe_run *run)
 #define CONTEST_DESCRIPTION \
     .operation = "one acquisition and release by any of the contexts; wall time of all together", \
     .statistic = "median", .placements = "same,free", .uses = "cpu,sched", \
+    .family = "pair", \
     .metrics = (const struct probe_metric[]){ \
         {"lock_pair", "s", "lower", "wall", "operations", "time from one acquisition to the next, whoever has it"}, \
         {"owner_change", "s", "lower", "wall", "owner_changes", "time from one change of the owner to the next"}, \

@@ -35,7 +35,7 @@ struct mechanism;
 
 /* One way of counting together: what a probe hands to counter_main(). */
 struct way {
-    const char *question, *source, *uses; /* as in struct probe */
+    const char *title, *question, *source, *uses; /* as in struct probe */
     struct probe_param param;             /* optional: one that only this way has */
     struct mechanism *(*create)(const struct probe_run *run, int contexts, bool processes);
     /* the timed part: `operations` additions by context number `index`; returns how often the owner changed */
@@ -402,6 +402,7 @@ static int counter_main(const struct way *this_way, int argc, char **argv)
 {
     way = this_way;
     const struct probe probe = {
+        .title = way->title,
         .question = way->question,
         .operation = "one addition to the shared number by any of the contexts; wall time of all, without creation",
         .source = way->source,

@@ -28,6 +28,7 @@ COUNTER_WITHOUT_LOCK(increment)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "atomic addition",
         .question = "What does it cost that several contexts count together by an atomic addition?",
         .source = "a test of Linux IPC (yunweiku.com thread 16364, 2014), tables of section 5 and 6",
         .uses = "cpu,sched",

@@ -47,6 +47,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "record lock, by fcntl",
         .question = "What does it cost that several contexts count together under a record lock of a file?",
         .source = "incr_fcntl of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
         .uses = "cpu,sched",

@@ -43,6 +43,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "file lock, by flock",
         .question = "What does it cost that several contexts count together under flock() of a file?",
         .source = "flock(2); what a test of Linux IPC (yunweiku.com thread 16364, 2014) leaves out beside fcntl",
         .uses = "cpu,sched",

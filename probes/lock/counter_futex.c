@@ -59,6 +59,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "futex, by hand",
         .question = "What does it cost that several contexts count together under a mutex made of one futex?",
         .source = "U. Drepper, Futexes Are Tricky (2004, rev. 2011), section 6: the third mutex",
         .uses = "cpu,sched",

@@ -67,6 +67,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "MCS queue lock",
         .question = "What does it cost that several contexts count together under a queue lock that spins?",
         .source = "Mellor-Crummey & Scott, ACM TOCS 9(1), 1991",
         .uses = "cpu,sched",

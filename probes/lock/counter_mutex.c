@@ -23,6 +23,7 @@ static struct mechanism *create(const struct probe_run *run, int contexts, bool 
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "mutex",
         .question = "What does it cost that several contexts count together under a mutex?",
         .source = "incr_pxmutex of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
         .uses = "cpu,sched",

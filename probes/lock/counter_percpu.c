@@ -64,6 +64,7 @@ COUNTER_WITHOUT_LOCK(increment)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "separate counts, no lock",
         .question = "What is the least that it can cost that several contexts count together?",
         .source = "McKenney, Is Parallel Programming Hard, And, If So, What Can You Do About It?, chapter Counting",
         .uses = "cpu,sched",

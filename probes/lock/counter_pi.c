@@ -22,6 +22,7 @@ static struct mechanism *create(const struct probe_run *run, int contexts, bool 
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "mutex with priority inheritance",
         .question = "What does it cost that several contexts count together under a mutex that inherits priority?",
         .source = "pthread_mutexattr_setprotocol(3); beyond yunweiku.com thread 16364 (2014)",
         .uses = "cpu,sched",

@@ -21,6 +21,7 @@ static struct mechanism *create(const struct probe_run *run, int contexts, bool 
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "robust mutex",
         .question = "What does it cost that several contexts count together under a mutex that survives its owner's "
                     "death?",
         .source = "pthread_mutexattr_setrobust(3); beyond yunweiku.com thread 16364 (2014)",

@@ -48,6 +48,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "read-write lock, for writing",
         .question = "What does it cost that several contexts count together under the write lock of a read-write lock?",
         .source = "incr_rwlock of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
         .uses = "cpu,sched",

@@ -59,6 +59,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "named semaphore",
         .question = "What does it cost that several contexts count together under a named POSIX semaphore?",
         .source = "incr_pxsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
         .uses = "cpu,sched,ipc",

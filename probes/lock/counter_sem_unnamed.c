@@ -47,6 +47,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "unnamed semaphore",
         .question = "What does it cost that several contexts count together under a POSIX semaphore in shared memory?",
         .source = "incr_pxsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
         .uses = "cpu,sched",

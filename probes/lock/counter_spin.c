@@ -45,6 +45,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "spin lock",
         .question = "What does it cost that several contexts count together under a spin lock?",
         .source = "Anderson, The performance of spin lock alternatives, IEEE TPDS 1(1), 1990",
         .uses = "cpu,sched",

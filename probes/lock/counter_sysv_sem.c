@@ -93,6 +93,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "System V semaphore",
         .question = "What does it cost that several contexts count together under a System V semaphore, and why so "
                     "much?",
         .source = "incr_svsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",

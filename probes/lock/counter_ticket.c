@@ -48,6 +48,7 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+        .title = "ticket lock",
         .question = "What does it cost that several contexts count together under a ticket lock that spins?",
         .source = "Mellor-Crummey & Scott, ACM TOCS 9(1), 1991",
         .uses = "cpu,sched",

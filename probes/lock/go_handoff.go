@@ -93,12 +93,14 @@ func setup(run *probe.Run) probe.Batch {
 
 func main() {
 	probe.Main(probe.Probe{
+		Title:      "Go mutex that changes hands",
 		Question:   "What does handing over by Go's mutex cost, when every acquisition changes the owner?",
 		Operation:  "one Unlock of the next goroutine's mutex and the end of its Lock; one way",
 		Source:     "the question of shell909090/context g_lock.go and g_chan.go (2014), with a switch in each operation",
 		Statistic:  "median",
 		Placements: []string{"same", "cross"},
 		Uses:       []string{"cpu", "sched"},
+		Family:     "pair",
 		Metrics: []probe.Metric{
 			{"lock_pair", "s", "lower", "wall", "operations", "time from one acquisition to the next, each by the next goroutine"},
 			{"owner_change", "s", "lower", "wall", "owner_changes", "time from one change of the owner to the next"},

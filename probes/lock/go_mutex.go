@@ -128,12 +128,14 @@ func setup(run *probe.Run) probe.Batch {
 
 func main() {
 	probe.Main(probe.Probe{
+		Title:      "Go mutex",
 		Question:   "What does Go's mutex cost that many goroutines take, and how often does its owner change?",
 		Operation:  "one acquisition and release by any of the goroutines; wall time of all together",
 		Source:     "shell909090/context g_lock.go (2014): a little over 30 ns among few goroutines, 20 ns among many",
 		Statistic:  "median",
 		Placements: []string{"same", "cross"},
 		Uses:       []string{"cpu", "sched"},
+		Family:     "pair",
 		Metrics: []probe.Metric{
 			{"lock_pair", "s", "lower", "wall", "operations", "time from one acquisition to the next, whoever has it"},
 			{"owner_change", "s", "lower", "wall", "owner_changes", "time from one change of the owner to the next"},

@@ -87,6 +87,7 @@ static inline void lock_leave(struct lock *lock, int index)
 }
 
 static const struct probe handoff_probe = {
+    .title = "fair lock that changes hands",
     .question = "What does a fair lock cost, whose owner changes whenever another waits?",
     .source = "ticket lock with local waiting: Mellor-Crummey & Scott, ACM TOCS 9(1), 1991",
     CONTEST_DESCRIPTION,

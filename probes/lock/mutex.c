@@ -55,6 +55,7 @@ static inline void lock_leave(struct lock *lock, int index)
 }
 
 static const struct probe mutex_probe = {
+    .title = "mutex that many take",
     .question = "What does a mutex cost that many contexts take, and how often does its owner change?",
     .source = "shell909090/context t_lock.c (2014); Stevens, UNIX Network Programming vol. 2 (1999), appendix A",
     CONTEST_DESCRIPTION,

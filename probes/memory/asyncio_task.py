@@ -19,6 +19,7 @@ from probe import main  # noqa: E402
 
 
 class AsyncioTask(MemoryProbe):
+    title = "asyncio task"
     question = "What does a suspended asyncio task take of memory?"
 
     def prepare(self):

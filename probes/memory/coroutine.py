@@ -32,6 +32,7 @@ async def count(tally):
 
 
 class Coroutine(MemoryProbe):
+    title = "Python coroutine"
     question = "What does a suspended coroutine take of memory?"
 
     def suspend_all(self, contexts):

@@ -26,6 +26,7 @@ static void setup(probe_run *run)
 }
 
 static constexpr probe fiber_probe = {
+    .title = "C++ coroutine, with a stack",
     .question = "What does a suspended fiber take of memory?",
     .operation = "one fiber among many, resumed and suspended again; memory is read while all are suspended",
     .source = "proc_pid_smaps(5): Rss",

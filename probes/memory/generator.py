@@ -25,6 +25,7 @@ def count(tally):
 
 
 class Generator(MemoryProbe):
+    title = "Python generator"
     question = "What does a suspended generator take of memory?"
 
     def suspend_all(self, contexts):

@@ -59,6 +59,7 @@ func setup(run *probe.Run) probe.Batch {
 
 func main() {
 	probe.Main(probe.Probe{
+		Title:      "goroutine",
 		Question:   "What does a suspended goroutine take of memory?",
 		Operation:  "one goroutine among many that wait, resumed and suspended again; memory is read while all wait",
 		Source:     "proc_pid_smaps(5): Rss; runtime/stack.go: the smallest stack is 2 KiB",

@@ -23,6 +23,7 @@ except ImportError as error:
 
 
 class Greenlet(MemoryProbe):
+    title = "greenlet"
     question = "What does a suspended greenlet take of memory?"
 
     def prepare(self):

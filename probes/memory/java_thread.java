@@ -18,7 +18,7 @@ final class MemoryJavaThread extends Parked {
 
     @Override
     Description description() {
-        return describedAs("How much memory does a parked platform thread of Java take?",
+        return describedAs("Java platform thread", "How much memory does a parked platform thread of Java take?",
             "one platform thread started and parked, among as many others", "JEP 444, Virtual Threads",
             "parked platform threads", 30000, List.of(1000L, 4000L), List.of(1000L));
     }

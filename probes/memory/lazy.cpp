@@ -28,6 +28,7 @@ static void setup(probe_run *run)
 }
 
 static constexpr probe lazy_probe = {
+    .title = "C++ coroutine, stackless",
     .question = "What does a suspended stackless coroutine take of memory?",
     .operation = "one coroutine among many, resumed and suspended again; memory is read while all are suspended",
     .source = "proc_pid_smaps(5): Rss",

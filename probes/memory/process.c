@@ -45,6 +45,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe process_probe = {
+    .title = "process",
     .question = "What does a suspended process take of memory?",
     .operation = "one process among many that sleep, resumed and suspended again; memory is read while all sleep",
     .source = "proc_pid_smaps(5): Pss; proc_meminfo(5): KernelStack",

@@ -14,6 +14,7 @@ import { bytes, integer, probe, skip } from '../support/node/probe.mjs';
 const GARBAGE_BYTES = 64 * 2 ** 20; // more than the two halves of V8's nursery
 
 const description = {
+  title: 'JavaScript async function',
   question: 'How much memory does a suspended async function of JavaScript take?',
   operation: 'one async function called and suspended, among as many others',
   source: 'V8 blog, Faster async functions and promises, 2018',

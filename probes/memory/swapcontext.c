@@ -74,6 +74,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe swapcontext_probe = {
+    .title = "swapcontext",
     .question = "What does a suspended stack of swapcontext take of memory?",
     .operation = "one context among many, resumed and suspended again; memory is read while all are suspended",
     .source = "makecontext(3); proc_pid_smaps(5): Rss",

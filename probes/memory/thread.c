@@ -28,6 +28,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe thread_probe = {
+    .title = "thread",
     .question = "What does a suspended thread take of memory?",
     .operation = "one thread among many that sleep, resumed and suspended again; memory is read while all sleep",
     .source = "proc_pid_smaps(5): Rss; proc_meminfo(5): KernelStack",

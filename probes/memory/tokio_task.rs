@@ -66,6 +66,7 @@ fn setup(run: &Run) -> Batch<'_> {
 }
 
 static PROBE: Probe = Probe {
+    title: "tokio task",
     question: "How much memory does a suspended tokio task take?",
     operation: "one task spawned and suspended, among as many others",
     source: "tokio.rs, tutorial, Spawning",
@@ -73,6 +74,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same],
     uses: &["cpu"],
     baseline: None,
+    family: None,
     value_ms: 0,
     metrics: &[
         Metric {

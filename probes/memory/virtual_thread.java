@@ -19,7 +19,7 @@ final class MemoryVirtualThread extends Parked {
 
     @Override
     Description description() {
-        return describedAs("How much memory does a parked virtual thread take?",
+        return describedAs("Java virtual thread", "How much memory does a parked virtual thread take?",
             "one virtual thread started and parked, among as many others",
             "JEP 444, Virtual Threads: stacks are stored in the heap as stack chunk objects", "parked virtual threads",
             1000000, List.of(10000L, 100000L), List.of(10000L));

@@ -63,7 +63,7 @@ struct timed {
 
 /* One way to send: what a probe hands to bandwidth_main(). */
 struct way {
-    const char *question, *source, *uses; /* as in struct probe */
+    const char *title, *question, *source, *uses; /* as in struct probe */
     const char *sizes;                    /* optional: other default sizes than BANDWIDTH_SIZES */
     int64_t largest;                      /* optional: another limit than MAX_MESSAGE */
     struct probe_metric metric[2];        /* optional: further ones */
@@ -380,6 +380,7 @@ static int bandwidth_main(const struct way *this_way, int argc, char **argv)
 {
     way = this_way;
     const struct probe probe = {
+        .title = way->title,
         .question = way->question,
         .operation = "one message of `size` bytes, one way, from the send until it is received in full",
         .source = way->source,

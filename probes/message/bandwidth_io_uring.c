@@ -79,6 +79,7 @@ BANDWIDTH_TIMED(channel_send, channel_finish, channel_receive)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "UNIX socket pair, by io_uring",
         .question = "How many bytes a second go through a pair of UNIX stream sockets by io_uring?",
         .source = "Axboe, Efficient IO with io_uring (2019)",
         .uses = "cpu,sched,ipc",

@@ -23,6 +23,7 @@ BANDWIDTH_TIMED(stream_send, nothing_to_finish, stream_receive)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "pipe",
         .question = "How many bytes a second go through a pipe?",
         .source = "Stevens, UNIX Network Programming vol. 2 (1999), bw_pipe; lmbench bw_pipe (McVoy & Staelin 1996)",
         .uses = "cpu,sched,ipc",

@@ -98,6 +98,7 @@ BANDWIDTH_TIMED(channel_send, nothing_to_finish, channel_receive)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "copy by process_vm_readv",
         .question = "How many bytes a second does one context copy from another's memory by process_vm_readv?",
         .source = "process_vm_readv(2), Linux 3.2 (2012)",
         .uses = "cpu,sched,ipc",

@@ -186,6 +186,7 @@ BANDWIDTH_TIMED(channel_send, channel_finish, channel_receive)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "ring in shared memory",
         .question = "How many bytes a second go through a ring in shared memory?",
         .source = "Lamport, Specifying Concurrent Program Modules (TOPLAS 1983); Franke, Russell & Kirkwood (OLS 2002)",
         .uses = "cpu,sched,ipc",

@@ -26,6 +26,7 @@ BANDWIDTH_TIMED(stream_send, nothing_to_finish, stream_receive)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "UNIX socket pair",
         .question = "How many bytes a second go through a pair of UNIX stream sockets?",
         .source = "lmbench bw_unix (McVoy & Staelin 1996)",
         .uses = "cpu,sched,ipc",

@@ -92,6 +92,7 @@ BANDWIDTH_TIMED(channel_send, nothing_to_finish, channel_receive)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "System V message queue",
         .question = "How many bytes a second go through a System V message queue?",
         .source = "Stevens, UNIX Network Programming vol. 2 (1999), bw_svmsg",
         .uses = "cpu,sched,ipc",

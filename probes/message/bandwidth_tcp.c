@@ -24,6 +24,7 @@ BANDWIDTH_TIMED(stream_send, nothing_to_finish, stream_receive)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "TCP",
         .question = "How many bytes a second go through a TCP connection over loopback?",
         .source = "lmbench bw_tcp (McVoy & Staelin 1996)",
         .uses = "cpu,sched,ipc,net",

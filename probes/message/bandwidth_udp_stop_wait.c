@@ -55,6 +55,7 @@ BANDWIDTH_TIMED(channel_send, nothing_to_finish, channel_receive)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "UDP, each datagram acknowledged",
         .question = "How many bytes a second does UDP carry when each datagram waits for the last one's "
                     "acknowledgement?",
         .source = "Steelyard's first seed 001 (UDP PUSH-ACK, Linux 3.12)",

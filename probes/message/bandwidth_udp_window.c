@@ -170,6 +170,7 @@ static void selftest(struct probe_run *run)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "UDP with a window",
         .question = "How many bytes a second does UDP carry when several datagrams are on their way?",
         .source = "go-back-N (Tanenbaum & Wetherall, Computer Networks, 2011); Steelyard's first seed 001",
         .uses = "cpu,sched,ipc,net",

@@ -19,6 +19,7 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "UNIX packet socket",
         .question = "How many bytes a second go through a UNIX sequenced-packet socket?",
         .source = "after lmbench bw_unix (McVoy & Staelin 1996)",
         .uses = "cpu,sched,ipc",

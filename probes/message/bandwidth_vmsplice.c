@@ -49,6 +49,7 @@ BANDWIDTH_TIMED(channel_send, nothing_to_finish, stream_receive)
 int main(int argc, char **argv)
 {
     return bandwidth_main(&(const struct way){
+        .title = "pipe with lent pages, by vmsplice",
         .question = "How many bytes a second go through a pipe that is lent the sender's pages?",
         .source = "vmsplice(2), Linux 2.6.17 (2006); after lmbench bw_pipe (McVoy & Staelin 1996)",
         .uses = "cpu,sched,ipc",

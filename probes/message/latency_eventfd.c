@@ -50,6 +50,7 @@ LATENCY_TIMED(channel_send, channel_receive)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "shared memory and eventfd",
         .question = "How long does a message in shared memory take with an eventfd for a bell, there and back?",
         .source = "eventfd(2)",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

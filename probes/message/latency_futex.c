@@ -48,6 +48,7 @@ LATENCY_TIMED(channel_send, channel_receive)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "shared memory and futex",
         .question = "How long does a message in shared memory take with a futex for a bell, there and back?",
         .source = "Franke, Russell & Kirkwood, Fuss, Futexes and Furwocks (OLS 2002)",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

@@ -54,6 +54,7 @@ LATENCY_TIMED(channel_send, channel_receive)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "UNIX socket pair, by io_uring",
         .question = "How long does a message take through a pair of UNIX stream sockets by io_uring, there and back?",
         .source = "Axboe, Efficient IO with io_uring (2019)",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

@@ -23,6 +23,7 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "pipe",
         .question = "How long does a message take through pipes, there and back?",
         .source = "lmbench lat_pipe (McVoy & Staelin 1996); Stevens, UNIX Network Programming vol. 2 (1999), lat_pipe",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

@@ -76,6 +76,7 @@ LATENCY_TIMED(channel_send, channel_receive)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "POSIX message queue",
         .question = "How long does a message take through POSIX message queues, there and back?",
         .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_pxmsg",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

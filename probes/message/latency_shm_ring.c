@@ -99,6 +99,7 @@ LATENCY_TIMED(channel_send, channel_receive)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "ring in shared memory",
         .question = "How long does a message take through rings in shared memory, there and back?",
         .source = "Giacomoni, Moseley & Vachharajani, FastForward (PPoPP 2008); Franke, Russell & Kirkwood (OLS 2002)",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

@@ -49,6 +49,7 @@ LATENCY_TIMED(channel_send, channel_receive)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "shared memory, spinning",
         .question = "How long does a message in shared memory take between two CPUs that look for it, there and back?",
         .source = "ipc-bench, shared memory (goldsborough/ipc-bench)",
         .placements = "cross", .uses = "cpu,ipc",

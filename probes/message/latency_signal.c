@@ -72,6 +72,7 @@ LATENCY_TIMED(channel_send, channel_receive)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "shared memory and a signal",
         .question = "How long does a message in shared memory take with a queued signal for a bell, there and back?",
         .source = "sigqueue(3), sigwaitinfo(2); POSIX.1-2001 real-time signals",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

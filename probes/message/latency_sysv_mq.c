@@ -84,6 +84,7 @@ LATENCY_TIMED(channel_send, channel_receive)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "System V message queue",
         .question = "How long does a message take through a System V message queue, there and back?",
         .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_svmsg",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

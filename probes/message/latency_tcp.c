@@ -18,6 +18,7 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "TCP",
         .question = "How long does a message take through a TCP connection over loopback, there and back?",
         .source = "lmbench lat_tcp (McVoy & Staelin 1996)",
         .placements = "same,cross,free", .uses = "cpu,sched,net",

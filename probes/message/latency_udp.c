@@ -21,6 +21,7 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "UDP",
         .question = "How long does a message take as a UDP datagram over loopback, there and back?",
         .source = "lmbench lat_udp (McVoy & Staelin 1996)",
         .placements = "same,cross,free", .uses = "cpu,sched,net",

@@ -18,6 +18,7 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "UNIX datagram socket",
         .question = "How long does a message take as a UNIX datagram, there and back?",
         .source = "unix(7), SOCK_DGRAM",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

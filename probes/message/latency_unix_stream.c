@@ -20,6 +20,7 @@ static struct channel *channel_new(const struct probe_run *run, uint64_t size)
 int main(int argc, char **argv)
 {
     return latency_main(&(const struct way){
+        .title = "UNIX stream socket",
         .question = "How long does a message take through a UNIX stream socket, there and back?",
         .source = "lmbench lat_unix (McVoy & Staelin 1996)",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",

@@ -217,6 +217,7 @@ static void teardown(struct probe_run *run)
 }
 
 static const struct probe own = {
+    .title = "message to oneself",
     .question = "What do sending and receiving cost by themselves, without a partner?",
     .operation = "one message of `size` bytes sent and received by the same context",
     .source = "lmbench lat_ctx (McVoy & Staelin 1996), which takes such a pipe off the cost of a switch",

@@ -34,6 +34,7 @@ def round_trips(there, back, times):
 
 
 class PythonQueue(Probe):
+    title = "Python queue"
     question = "What does a message between two Python threads cost through a queue?"
     operation = "one round trip of a number between two threads, there and back, each way through a queue of its own"
     source = "Lib/queue.py"

@@ -78,6 +78,7 @@ fn setup(run: &Run) -> Batch<'_> {
 }
 
 static PROBE: Probe = Probe {
+    title: "tokio channel",
     question: "How long does a number take between two tokio tasks over mpsc channels, there and back?",
     operation: "one round trip of a number between two tasks, there and back",
     source: "tokio-rs/tokio, benches/sync_mpsc.rs; after lmbench lat_pipe (McVoy & Staelin 1996)",
@@ -85,6 +86,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same, Placement::Cross],
     uses: &["cpu", "sched", "ipc"],
     baseline: None,
+    family: None,
     value_ms: 0,
     metrics: &[
         Metric {

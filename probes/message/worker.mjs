@@ -28,6 +28,7 @@ function answer() {
 }
 
 const description = {
+  title: 'Node worker',
   question: 'How long does a number take to a worker of Node and back?',
   operation: 'one round trip of a number between the main thread and a worker, there and back',
   source: "Node's documentation, worker_threads; after lmbench lat_pipe (McVoy & Staelin 1996)",

@@ -45,6 +45,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe null_probe = {
+    .title = "fixed arithmetic",
     .question = "What does a fixed amount of arithmetic cost, and does the lab find a known difference?",
     .operation = "1000 dependent 64-bit multiplications, more by delay_percent",
     .source = "after fio's null engine (axboe/fio, engines/null.c)",

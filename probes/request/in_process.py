@@ -27,6 +27,7 @@ from probe import Choice, Integer, Metric, Probe, main  # noqa: E402
 
 
 class InProcess(Probe):
+    title = "the application, without a server"
     question = "What does a request cost the application alone, called without any server?"
     operation = "one call of the application with an environ of its own, its answer taken whole and closed"
     source = "PEP 3333"

@@ -33,6 +33,8 @@ def new_loop(name):
 
 
 class AsyncioTask(Probe):
+    title = "asyncio task"
+    family = "turn"
     question = "What does a switch between asyncio tasks cost?"
     operation = "one await asyncio.sleep(0) of one task: out to the event loop and back in when its turn comes"
     source = "asyncio/tasks.py, sleep(0); uvloop's benchmarks"

@@ -49,6 +49,7 @@ static void teardown(probe_run *run)
 }
 
 static constexpr probe boost_context_probe = {
+    .title = "Boost.Context",
     .question = "What does a switch between two stacks by Boost.Context cost?",
     .operation = "one switch between two stacks of one thread, one way; no creation",
     .source = "Boost.Context, fiber::resume()",

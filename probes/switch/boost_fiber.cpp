@@ -33,6 +33,7 @@ static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 }
 
 static constexpr probe boost_fiber_probe = {
+    .title = "Boost.Fiber",
     .question = "What does a yield between two fibers of Boost.Fiber cost?",
     .operation = "one yield to the other fiber through the scheduler, one way",
     .source = "Boost.Fiber, this_fiber::yield()",

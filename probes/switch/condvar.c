@@ -52,6 +52,7 @@ static inline uint32_t line_receive(struct line *line)
 }
 
 static const struct probe condvar_probe = {
+    .title = "condition variable",
     .question = "What does a handoff between two contexts by condition variable cost?",
     .source = "Stevens, UNIX Network Programming vol. 2 (1999), 7.5 and 7.7",
     HANDOFF_DESCRIPTION,

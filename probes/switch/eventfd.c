@@ -45,6 +45,7 @@ static inline uint32_t line_receive(struct line *line)
 }
 
 static const struct probe eventfd_probe = {
+    .title = "eventfd",
     .question = "What does a handoff between two contexts by eventfd cost?",
     .source = "eventfd(2)",
     HANDOFF_DESCRIPTION,

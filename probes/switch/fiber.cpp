@@ -81,6 +81,7 @@ static constexpr probe_param parameters[] = {
     {}};
 
 static constexpr probe fiber_probe = {
+    .title = "C++ coroutine, with a stack",
     .question = "What does a switch between stackful coroutines cost?",
     .operation = "one switch between two stacks of one thread, one way; no creation",
     .source = "alibaba/async_simple at 2db1337d (2022), Uthread_pure_switch",

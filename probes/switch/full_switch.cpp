@@ -45,6 +45,7 @@ static void batch(probe_run *, std::uint64_t operations, probe_value *value)
 }
 
 static constexpr probe full_switch_probe = {
+    .title = "C++ switch that keeps all registers",
     .question = "What does a switch between two stacks cost that keeps every register?",
     .operation = "one switch between two stacks of one thread, one way; no creation",
     .source = "alibaba/async_simple at 2db1337d (2022), Uthread_pure_switch; Boost.Context",

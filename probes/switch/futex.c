@@ -37,6 +37,7 @@ static inline uint32_t line_receive(struct line *line)
 }
 
 static const struct probe futex_probe = {
+    .title = "futex",
     .question = "What does a handoff between two contexts by futex cost?",
     .source = "futex(2); Drepper, Futexes Are Tricky (2011)",
     HANDOFF_DESCRIPTION,

@@ -32,6 +32,7 @@ def resume(generator, times):
 
 
 class Generator(Probe):
+    title = "Python generator, by next()"
     question = "What does resuming a Python generator by next() cost?"
     operation = "one call of next(): into the generator, a turn of its loop, and back out at its yield; no creation"
     source = "shell909090/context py_yield.py (2014)"

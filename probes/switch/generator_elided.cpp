@@ -73,6 +73,7 @@ static constexpr probe_param parameters[] = {
     {}};
 
 static constexpr probe generator_elided_probe = {
+    .title = "C++ generator, compiled away",
     .question = "What does the next value of a generator cost where no coroutine is left of it?",
     .operation = "half of a turn of the loop that is left: it stands for one switch, one way, and none takes place",
     .source = "alibaba/async_simple at 2db1337d (2022), Generator_pure_switch; clang's coroutine elision",

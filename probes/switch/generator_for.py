@@ -31,6 +31,7 @@ def iterate(generator):
 
 
 class GeneratorFor(Probe):
+    title = "Python generator, in a for loop"
     question = "What does a turn of a for loop over a Python generator cost?"
     operation = "one turn: into the generator, a turn of its own loop, and back out at its yield; no creation"
     source = "shell909090/context py_yield.py (2014): 76.4 ns in Python 2, 88.3 ns in Python 3"

@@ -51,6 +51,7 @@ static void teardown(probe_run *run)
 }
 
 static constexpr probe generator_opaque_probe = {
+    .title = "C++ generator",
     .question = "What does the next value of a C++ generator cost, where the compiler cannot see into it?",
     .operation = "one switch, one way: into the generator, or back out with a value; no creation",
     .source = "alibaba/async_simple at 2db1337d (2022), Generator_pure_switch; ISO C++20, coroutine_handle",

@@ -171,12 +171,14 @@ func report(token *token, passes uint64, value *probe.Value) {
 
 func main() {
 	probe.Main(probe.Probe{
+		Title:      "Go channel",
 		Question:   "What does handing over by a Go channel cost, and does it hand over?",
 		Operation:  "one send of a token into a channel and the receive that takes it out again, by whichever goroutine; one way",
 		Source:     "shell909090/context g_chan.go (2014): 60 to 70 ns",
 		Statistic:  "median",
 		Placements: []string{"same", "cross"},
 		Uses:       []string{"cpu", "sched", "ipc"},
+		Family:     "turn",
 		Metrics: []probe.Metric{
 			{"handoff", "s", "lower", "wall", "operations", "time from one receive of the token to the next, whoever has it"},
 			{"real_switch", "s", "lower", "wall", "switches", "time from one change of the holder to the next"},

@@ -123,12 +123,14 @@ func setup(run *probe.Run) probe.Batch {
 
 func main() {
 	probe.Main(probe.Probe{
+		Title:      "goroutine",
 		Question:   "What does runtime.Gosched() cost among many goroutines, and how often does it switch?",
 		Operation:  "one runtime.Gosched() call of one goroutine, whether it switched or not",
 		Source:     "shell909090/context g_sched.go (2014): about 250 ns among 16384",
 		Statistic:  "lower_quartile",
 		Placements: []string{"same", "cross"},
 		Uses:       []string{"cpu", "sched"},
+		Family:     "turn",
 		Metrics: []probe.Metric{
 			{"yield", "s", "lower", "wall", "operations", "time of one Gosched on a P"},
 			{"real_switch", "s", "lower", "wall", "switches", "time a switch between two of the goroutines that happened"},

@@ -50,6 +50,7 @@ def switch_pairs(switch, pairs):
 
 
 class Greenlet(Probe):
+    title = "greenlet"
     question = "What does a switch between two greenlets cost, and does the depth of their stacks matter?"
     operation = "one switch from one greenlet to another, one way; no creation"
     source = "shell909090/context py_greenlet.py (2014): 240 ns; the frames were below both greenlets"

@@ -100,6 +100,7 @@ static constexpr probe_param parameters[] = {
     {}};
 
 static constexpr probe lazy_probe = {
+    .title = "C++ coroutine, stackless",
     .question = "What does a switch between stackless coroutines cost?",
     .operation = "one switch into or out of a coroutine of one thread, one way; no creation",
     .source = "alibaba/async_simple at 2db1337d (2022), pure switch; ISO C++20, coroutine_handle",

@@ -35,6 +35,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe longjmp_probe = {
+    .title = "longjmp on one stack",
     .question = "What does a longjmp within one function cost?",
     .operation = "one longjmp to a _setjmp made once in the same frame; no change of stack",
     .source = "shell909090/context s_jmp.c (2014)",

@@ -43,6 +43,7 @@ static inline uint32_t line_receive(struct line *line)
 }
 
 static const struct probe pipe_probe = {
+    .title = "pipe",
     .question = "What does a handoff between two contexts by pipe cost?",
     .source = "lmbench lat_pipe (McVoy & Staelin 1996); perf bench sched pipe (Linux, tools/perf)",
     HANDOFF_DESCRIPTION,

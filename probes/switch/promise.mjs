@@ -10,6 +10,8 @@
 import { integer, probe } from '../support/node/probe.mjs';
 
 const description = {
+  title: 'JavaScript promise',
+  family: 'turn',
   question: 'What does a promise turn cost among many async functions, and how often does it switch?',
   operation: 'one await of a value that is there already, by one async function, whether it switched or not',
   source: 'V8 blog, Faster async functions and promises, 2018; after switch/yield',

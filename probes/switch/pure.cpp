@@ -158,6 +158,7 @@ static constexpr probe_param parameters[] = {
     {}};
 
 static constexpr probe pure_probe = {
+    .title = "C++ switches in a row",
     .question = "What do so many switches between coroutines take together, and is it so many times one?",
     .operation = "`round_trips` switches into a coroutine or a fiber, each with the one back out; no creation",
     .source = "alibaba/async_simple at 2db1337d (2022), Generator_pure_switch and Uthread_pure_switch",

@@ -44,6 +44,7 @@ def round_trips(there, back, times):
 
 
 class PythonThread(Probe):
+    title = "Python thread"
     question = "What does a handoff between two Python threads cost, and how long does it take while others compute?"
     operation = "one handoff from a thread to the other by a lock, one way"
     source = "D. Beazley, Understanding the Python GIL, PyCon 2010; Python/ceval_gil.c"

@@ -41,6 +41,7 @@ static inline uint32_t line_receive(struct line *line)
 }
 
 static const struct probe semaphore_probe = {
+    .title = "semaphore",
     .question = "What does a handoff between two contexts by POSIX semaphore cost?",
     .source = "Stevens, UNIX Network Programming vol. 2 (1999), 10.14 and 10.15; lmbench lat_sem",
     HANDOFF_DESCRIPTION,

@@ -63,6 +63,7 @@ static void setup(struct probe_run *run)
 }
 
 static const struct probe setjmp_stacks_probe = {
+    .title = "setjmp and longjmp on two stacks",
     .question = "What does a switch between two stacks by setjmp and longjmp cost?",
     .operation = "one _setjmp and _longjmp to another stack, one way",
     .source = "Engelschall, Portable Multithreading, USENIX 2000",

@@ -138,6 +138,7 @@ static void teardown(struct probe_run *run)
 }
 
 static const struct probe sleep_probe = {
+    .title = "shortest sleep",
     .question = "How long is the shortest sleep, and how much CPU time does it take?",
     .operation = "one call that sleeps for 0 or 1 ns, from its begin to its end in one context",
     .source = "shell909090/context t_sleep.c (2014); prctl(2) PR_SET_TIMERSLACK",

@@ -33,6 +33,7 @@ static void setup(struct probe_run *run)
 }
 
 static const struct probe swapcontext_probe = {
+    .title = "swapcontext",
     .question = "What does a switch between two stacks by swapcontext cost?",
     .operation = "one swapcontext call, one way",
     .source = "shell909090/context s_context.c (2014)",

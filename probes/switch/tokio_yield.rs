@@ -123,6 +123,7 @@ fn setup(run: &Run) -> Batch<'_> {
 }
 
 static PROBE: Probe = Probe {
+    title: "tokio task",
     question: "What does a yield cost among many tokio tasks, and how often does it switch?",
     operation: "one tokio::task::yield_now().await of one task, whether it switched or not; CPU time",
     source: "tokio (tokio-rs/tokio, tokio/src/task/yield_now.rs); after switch/yield",
@@ -130,6 +131,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same, Placement::Cross],
     uses: &["cpu", "sched"],
     baseline: None,
+    family: Some("turn"),
     value_ms: 0,
     metrics: &[
         Metric {

@@ -19,7 +19,8 @@ final class SwitchVirtualHandoff extends Probe {
 
     @Override
     Description description() {
-        return new Description("What does handing a number between two virtual threads cost, there and back?",
+        return new Description("Java virtual threads, by a queue",
+            "What does handing a number between two virtual threads cost, there and back?",
             "one round trip of a number between two virtual threads, there and back",
             "JEP 444, Virtual Threads; java.util.concurrent.SynchronousQueue", "median", List.of("same", "cross"),
             List.of("cpu", "sched", "ipc"), true,

@@ -20,7 +20,8 @@ final class SwitchVirtualYield extends Probe {
 
     @Override
     Description description() {
-        return new Description("What does a yield cost among many virtual threads, and how often does it switch?",
+        return new Description("Java virtual thread",
+            "What does a yield cost among many virtual threads, and how often does it switch?",
             "one Thread.yield() of one virtual thread, whether it switched or not; CPU time",
             "JEP 444, Virtual Threads; after switch/yield", "lower_quartile", List.of("same", "cross"),
             List.of("cpu", "sched"), true,
@@ -29,7 +30,7 @@ final class SwitchVirtualYield extends Probe {
                     "time a switch between two of the threads that happened"),
                 new Metric("switched_fraction", "1", "neither", "switches", "watched", "share of the yields that switched")),
             List.of(Parameter.integer("contexts", "virtual threads that yield", "1", 1, 65536, List.of(2L, 1L, 64L, 4096L),
-                List.of(2L))));
+                List.of(2L)))).ofFamily("turn");
     }
 
     /** What one thread has counted so far, written by that thread alone. */

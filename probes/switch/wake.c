@@ -139,6 +139,7 @@ static void teardown(struct probe_run *run)
 }
 
 static const struct probe wake_probe = {
+    .title = "wake-up without a switch",
     .question = "What does it cost to wake a sleeping thread and to go on?",
     .operation = "one futex wake of a thread that sleeps on the same CPU, the system call included, without a switch",
     .source = "perf bench futex wake (Linux, tools/perf/bench/futex-wake.c)",

@@ -147,6 +147,7 @@ static void teardown(struct probe_run *run)
 }
 
 static const struct probe workers_probe = {
+    .title = "workers that compute and wait",
     .question = "How many workers do the jobs of N CPUs need?",
     .operation = "one job of 200 us, of which it waits a part; done by any of the workers",
     .source = "shell909090/context (2014); the documentation of gunicorn and of HikariCP",

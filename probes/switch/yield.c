@@ -169,12 +169,14 @@ static void teardown(struct probe_run *run)
 }
 
 static const struct probe yield_probe = {
+    .title = "sched_yield",
     .question = "What does sched_yield cost among many contexts, and how often does it switch?",
     .operation = "one sched_yield() call of one context, whether it switched or not; CPU time",
     .source = "shell909090/context t_yield.c (2014); after lmbench lat_ctx (McVoy & Staelin 1996)",
     .statistic = "lower_quartile",
     .placements = "same,free",
     .uses = "cpu,sched",
+    .family = "turn",
     .metrics = (const struct probe_metric[]){
         {"yield", "s", "lower", "wall", "operations", "time of one yield on a CPU"},
         {"real_switch", "s", "lower", "wall", "switches", "time a switch between two of the contexts that happened"},

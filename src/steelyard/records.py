@@ -79,7 +79,8 @@ class Descriptor(Record, frozen=True, kw_only=True):
     """What a probe says about itself (``--describe``).
 
     ``warms_up``: it compiles itself while it runs, so that the values of a run are a time series. ``value_ms``: values
-    need be no longer; 0 where it does not say. ``family``: what its ways are drawn and tabled together as.
+    need be no longer; 0 where it does not say. ``family``: what its ways are drawn and tabled together as. ``title``:
+    what people call it.
     """
 
     protocol: int
@@ -96,6 +97,12 @@ class Descriptor(Record, frozen=True, kw_only=True):
     warms_up: bool = False
     value_ms: Count = 0
     family: str | None = None
+    title: str | None = None
+
+    @property
+    def called(self) -> str:
+        """Its title, or its identifier where it has none."""
+        return self.title or self.probe
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, if the probe has it."""

@@ -86,6 +86,7 @@ def test_all_describe_themselves_alike():
         **{"sweep": [3, 4], "brief": [4], "curves": ["half"]},
     }
     assert (trouble["type"], trouble["sweep"], trouble["brief"]) == ("choice", ["none"], ["none"])
+    assert (described_alike[0]["title"], described_alike[0]["family"]) == ("conformance", "supports")
     assert described_alike[0]["value_ms"] == 5
     assert described_alike[0]["baseline"] == "null/null"
 

@@ -8,6 +8,7 @@ import fcntl
 import functools
 import json
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -142,6 +143,18 @@ def test_it_describes_itself(name, pytestconfig):
     for parameter in descriptor.parameters:
         assert parameter.doc
         assert list(dict.fromkeys(parameter.sweep)) == list(parameter.sweep), "no value is swept twice"
+
+
+@every_probe
+def test_a_person_can_read_what_it_is_called(descriptor, pytestconfig):
+    title, place = descriptor.title, (descriptor.probe.partition("/")[0], descriptor.family)
+    assert title, "a probe of ours has a title"
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+,.():' -]*[A-Za-z0-9)]", title), "one line of plain words"
+    assert [
+        other.probe
+        for other in descriptors(pytestconfig).values()
+        if (other.probe.partition("/")[0], other.family, other.title) == (*place, title)
+    ] == [descriptor.probe], "no other probe of its family has the same title"
 
 
 @every_probe

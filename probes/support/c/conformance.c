@@ -48,6 +48,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe conformance = {
+    .title = "conformance",
     .question = "Does the support of this language keep the protocol?",
     .operation = "one addition",
     .source = "docs/reference/protocol.md",
@@ -56,6 +57,7 @@ static const struct probe conformance = {
     .uses = "cpu",
     .value_ms = 5,
     .baseline = "null/null",
+    .family = "supports",
     .metrics = (const struct probe_metric[]){
         {"one", "s", "lower", "wall", "operations", "time of one addition"},
         {"half", "1", "neither", "half", "one", "half of what was given as \"number\""}, {0}},

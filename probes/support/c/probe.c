@@ -335,6 +335,8 @@ static void describe(const struct probe *probe)
     print_pair("source", probe->source);
     print_pair("statistic", probe->statistic);
     print_pair("baseline", probe->baseline);
+    if (probe->title)
+        print_pair("title", probe->title);
     if (probe->family)
         print_pair("family", probe->family);
     if (probe->value_ms)

@@ -75,6 +75,7 @@ struct probe_run {
 };
 
 struct probe {
+    const char *title;      /* what people call it, in a few plain words */
     const char *question;   /* required: the question in a sentence */
     const char *operation;  /* required: what ONE operation is: one way or round trip, with or without creation */
     const char *source;     /* required: where the measurement comes from in the literature */

@@ -30,6 +30,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
 }
 
 static const struct probe copy_probe = {
+    .title = "copy within the cache",
     .question = "What does copying within the cache cost?",
     .operation = "one memcpy of `size` bytes",
     .source = "written for this purpose",

@@ -61,6 +61,7 @@ static constexpr probe_param parameters[] = {
      .choices = "none,more,caveat,wrong,unproven,unstarted,idle,fewer,slow,breaks,fails,skips", .sweep = "none",
      .brief = "none"}, {}};
 static constexpr probe conformance = {
+    .title = "conformance",
     .question = "Does the support of this language keep the protocol?",
     .operation = "one addition",
     .source = "docs/reference/protocol.md",
@@ -69,6 +70,7 @@ static constexpr probe conformance = {
     .uses = "cpu",
     .value_ms = 5,
     .baseline = "null/null",
+    .family = "supports",
     .metrics = metrics,
     .params = parameters,
     .batch = batch};

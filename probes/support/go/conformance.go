@@ -74,6 +74,7 @@ func setup(run *probe.Run) probe.Batch {
 
 func main() {
 	probe.Main(probe.Probe{
+		Title:      "conformance",
 		Question:   "Does the support of this language keep the protocol?",
 		Operation:  "one addition",
 		Source:     "docs/reference/protocol.md",
@@ -81,6 +82,7 @@ func main() {
 		Placements: []string{"same", "cross", "free"},
 		Uses:       []string{"cpu"},
 		Baseline:   "null/null",
+		Family:     "supports",
 		ValueMs:    5,
 		Metrics: []probe.Metric{
 			{"one", "s", "lower", "wall", "operations", "time of one addition"},

@@ -44,6 +44,7 @@ type Metric struct {
 
 // Probe is what a probe says about itself, and what it does.
 type Probe struct {
+	Title      string      `json:"title,omitempty"`    // optional: what people call it, in a few plain words
 	Question   string      `json:"question"`           // required: the question in a sentence
 	Operation  string      `json:"operation"`          // required: what ONE operation is: one way or round trip, with or without creation
 	Source     string      `json:"source"`             // required: where the measurement comes from in the literature
@@ -52,6 +53,7 @@ type Probe struct {
 	Uses       []string    `json:"uses"`               // required: those of cpu, sched, ipc, disk, net that it loads
 	Baseline   string      `json:"baseline,omitempty"` // optional: "question/way" of the case that measures this one's overhead
 	ValueMs    int         `json:"value_ms,omitempty"` // optional: a session's values need be no longer
+	Family     string      `json:"family,omitempty"`   // optional: the name under which ways of one question are drawn and tabled together
 	Metrics    []Metric    `json:"metrics"`            // required: the first is the main figure
 	Parameters []Parameter `json:"parameters"`
 

@@ -15,9 +15,9 @@ abstract class Parked extends Probe {
     /** Starts a thread of the kind in question. */
     abstract Thread started(Runnable body);
 
-    static Description describedAs(String question, String operation, String source, String contexts, long maximum,
-                                   List<Long> sweep, List<Long> brief) {
-        return new Description(question, operation, source, "median", List.of("same"), List.of("cpu"), false,
+    static Description describedAs(String title, String question, String operation, String source, String contexts,
+                                   long maximum, List<Long> sweep, List<Long> brief) {
+        return new Description(title, question, operation, source, "median", List.of("same"), List.of("cpu"), false,
             List.of(
                 new Metric("resident", "B", "lower", "resident_bytes", "operations",
                     "resident bytes of user space a suspended context"),

@@ -71,13 +71,20 @@ abstract class Probe {
         }
     }
 
-    /** The descriptor: the fields are those of docs/reference/protocol.md. baseline may be null, valueMs 0. */
-    record Description(String question, String operation, String source, String statistic, String baseline, long valueMs,
-                       List<String> placements, List<String> uses, boolean warmsUp, List<Metric> metrics,
-                       List<Parameter> parameters) {
-        Description(String question, String operation, String source, String statistic, List<String> placements,
-                    List<String> uses, boolean warmsUp, List<Metric> metrics, List<Parameter> parameters) {
-            this(question, operation, source, statistic, null, 0, placements, uses, warmsUp, metrics, parameters);
+    /** The descriptor: the fields are those of docs/reference/protocol.md. family and baseline may be null, valueMs 0. */
+    record Description(String title, String family, String question, String operation, String source, String statistic,
+                       String baseline, long valueMs, List<String> placements, List<String> uses, boolean warmsUp,
+                       List<Metric> metrics, List<Parameter> parameters) {
+        Description(String title, String question, String operation, String source, String statistic,
+                    List<String> placements, List<String> uses, boolean warmsUp, List<Metric> metrics,
+                    List<Parameter> parameters) {
+            this(title, null, question, operation, source, statistic, null, 0, placements, uses, warmsUp, metrics,
+                parameters);
+        }
+
+        Description ofFamily(String name) {
+            return new Description(title, name, question, operation, source, statistic, baseline, valueMs, placements, uses,
+                warmsUp, metrics, parameters);
         }
     }
 
@@ -394,9 +401,11 @@ abstract class Probe {
             metrics.add(object("name", m.name, "unit", m.unit, "better", m.better, "over", m.over, "per", m.per, "doc", m.doc));
         for (Parameter p : d.parameters)
             numbers.add(p.fields);
-        Map<String, Object> result = object("protocol", 1, "probe", NAME, "question", d.question, "operation", d.operation,
-            "source", d.source, "statistic", d.statistic, "baseline", d.baseline, "warms_up", d.warmsUp, "placements",
-            d.placements, "uses", d.uses, "metrics", metrics, "parameters", numbers);
+        Map<String, Object> result = object("protocol", 1, "probe", NAME, "title", d.title, "question", d.question,
+            "operation", d.operation, "source", d.source, "statistic", d.statistic, "baseline", d.baseline, "warms_up",
+            d.warmsUp, "placements", d.placements, "uses", d.uses, "metrics", metrics, "parameters", numbers);
+        if (d.family != null)
+            result.put("family", d.family);
         if (d.valueMs > 0)
             result.put("value_ms", d.valueMs);
         return result;

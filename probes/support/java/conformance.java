@@ -13,8 +13,9 @@ final class Conformance extends Probe {
 
     @Override
     Description description() {
-        return new Description("Does the support of this language keep the protocol?", "one addition",
-            "docs/reference/protocol.md", "median", "null/null", 5, List.of("same", "cross", "free"), List.of("cpu"), true,
+        return new Description("conformance", "supports", "Does the support of this language keep the protocol?",
+            "one addition", "docs/reference/protocol.md", "median", "null/null", 5, List.of("same", "cross", "free"),
+            List.of("cpu"), true,
             List.of(new Metric("one", "s", "lower", "wall", "operations", "time of one addition"),
                 new Metric("half", "1", "neither", "half", "one", "half of what was given as \"number\"")),
             List.of(Parameter.integer("number", "a number", "B", -2, 9, List.of(3L, 4L), List.of(4L)).curves(List.of("half")),

@@ -9,6 +9,8 @@ const troubles = [
 ];
 
 const description = {
+  title: 'conformance',
+  family: 'supports',
   question: 'Does the support of this language keep the protocol?',
   operation: 'one addition',
   source: 'docs/reference/protocol.md',

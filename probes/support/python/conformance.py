@@ -15,6 +15,8 @@ from probe import Choice, Integer, Metric, Probe, fail, main, skip
 
 
 class Conformance(Probe):
+    title = "conformance"
+    family = "supports"
     question = "Does the support of this language keep the protocol?"
     operation = "one addition"
     source = "docs/reference/protocol.md"

@@ -205,6 +205,7 @@ class Probe:
     #: Whether this process does the work, so that what the processor counts in it is the work's.
     works_itself: bool = True
     parameters: Tuple[Union[Integer, Choice], ...] = ()
+    title: Optional[str] = None  #: what people call it, in a few plain words
     family: Optional[str] = None  #: the name under which ways of one question are drawn and tabled together
     baseline: Optional[str] = None  #: "question/way" of the case that measures this one's overhead
 
@@ -502,7 +503,7 @@ def _describe(kind: Type[Probe]) -> None:
         "protocol": PROTOCOL,
         "probe": identity(),
         **{name: getattr(kind, name) for name in ("question", "operation", "source", "statistic", "baseline")},
-        **({"family": kind.family} if kind.family else {}),
+        **{name: getattr(kind, name) for name in ("title", "family") if getattr(kind, name)},
         "placements": kind.placements,
         "uses": kind.uses,
         "metrics": [metric._asdict() for metric in kind.metrics],

@@ -16,6 +16,7 @@ from probe import Integer, Metric, Probe, main  # noqa: E402
 
 
 class Lookup(Probe):
+    title = "lookup in a dictionary"
     question = "What does a lookup in a dictionary cost?"
     operation = "one value found by its key and added up"
     source = "written for this purpose"

@@ -44,6 +44,7 @@ fn setup(run: &Run) -> Batch<'_> {
 }
 
 static PROBE: Probe = Probe {
+    title: "conformance",
     question: "Does the support of this language keep the protocol?",
     operation: "one addition",
     source: "docs/reference/protocol.md",
@@ -51,6 +52,7 @@ static PROBE: Probe = Probe {
     placements: &[Placement::Same, Placement::Cross, Placement::Free],
     uses: &["cpu"],
     baseline: Some("null/null"),
+    family: Some("supports"),
     value_ms: 5,
     metrics: &[
         Metric {

@@ -129,6 +129,8 @@ impl Parameter {
 
 /// The descriptor: the fields are those of docs/reference/protocol.md.
 pub struct Probe {
+    /// What people call it, in a few plain words.
+    pub title: &'static str,
     pub question: &'static str,
     pub operation: &'static str,
     pub source: &'static str,
@@ -136,6 +138,8 @@ pub struct Probe {
     pub placements: &'static [Placement],
     pub uses: &'static [&'static str],
     pub baseline: Option<&'static str>,
+    /// The name under which ways of one question are drawn and tabled together.
+    pub family: Option<&'static str>,
     /// A session's values need be no longer; 0: as long as it asks for.
     pub value_ms: u32,
     pub metrics: &'static [Metric],
@@ -444,6 +448,7 @@ fn describe(name: &str, probe: &Probe) {
     let mut fields = vec![
         ("protocol", PROTOCOL.to_string()),
         ("probe", quoted(name)),
+        ("title", quoted(probe.title)),
         ("question", quoted(probe.question)),
         ("operation", quoted(probe.operation)),
         ("source", quoted(probe.source)),
@@ -454,6 +459,9 @@ fn describe(name: &str, probe: &Probe) {
         ("metrics", list(probe.metrics, metric)),
         ("parameters", list(probe.parameters, Parameter::described)),
     ];
+    if let Some(family) = probe.family {
+        fields.push(("family", quoted(family)));
+    }
     if probe.value_ms > 0 {
         fields.push(("value_ms", probe.value_ms.to_string()));
     }

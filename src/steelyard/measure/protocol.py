@@ -16,6 +16,8 @@ from steelyard.records import PROTOCOL, Case, Descriptor, Meta, Scalar, Transcri
 SKIPPED_EXIT_CODE = 77
 _QUANTITIES = {"wall", "cpu", "user", "system", "operations", "one"}
 _QUOTED = 120
+#: Longest title, in characters: it stands in the first column of tables and in the legends of figures.
+_TITLE = 40
 #: What decoding raises for bytes that are not JSON of the protocol; a probe may print anything.
 _UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _T = TypeVar("_T")
@@ -90,6 +92,8 @@ def _check_descriptor(descriptor: Descriptor) -> None:
     require(bool(descriptor.metrics), "has no metric")
     require(bool(descriptor.placements), "has no placement")
     require(bool(descriptor.uses), "does not say what it uses")
+    title = descriptor.title
+    require(title is None or 0 < len(title.strip()) <= _TITLE, f"its title has not 1 to {_TITLE} characters")
     for text in ("question", "operation", "source"):
         require(bool(getattr(descriptor, text).strip()), f"{text} is empty")
     names = [metric.name for metric in descriptor.metrics]
