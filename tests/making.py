@@ -218,6 +218,7 @@ def conducted(
     *,
     before: Session | None = None,
     baselines: dict[str, Case] | None = None,
+    fewer: dict[str, int] | None = None,
 ) -> list[Line]:
     """The lines that conducting this session adds, on made-up measurements and a made-up clock."""
     lines: list[Line] = []
@@ -228,6 +229,7 @@ def conducted(
         baselines=baselines or {},
         deadline_s=5,
         before=before,
+        fewer=fewer or {},
     )
     runner = Timed(runner or MockRunner(), clock)
     conduct.Conductor(work, runner, lines.append, Silence(), clock).conduct()

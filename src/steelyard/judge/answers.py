@@ -20,7 +20,7 @@ from steelyard.judge.cases import CaseFinding
 from steelyard.judge.claims import ClaimVerdict, Operand
 from steelyard.judge.findings import Findings
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
-from steelyard.records import CasePattern, Placement, Record
+from steelyard.records import Placement, Record
 
 #: Statements that the screen shows: those that fail by most, then those that hold.
 MOST_FAILING = 5
@@ -157,8 +157,8 @@ def answer(findings: Findings, claims: ClaimFindings) -> Answers:
     holding = [finding for finding in asked if finding.verdict is ClaimVerdict.HOLDS]
     return Answers(
         groups=tuple(groups),
-        failing=tuple(_varied(sorted(failing, key=_missed_by, reverse=True), MOST_FAILING)),
-        holding=tuple(_varied(holding, MOST_HOLDING)),
+        failing=tuple(varied(sorted(failing, key=missed_by, reverse=True), MOST_FAILING)),
+        holding=tuple(varied(holding, MOST_HOLDING)),
         verdicts=Counter(_counted(finding) for finding in asked),
         narrow=sum(amount.spread is not None and amount.spread <= NARROW for amount in amounts),
         prices=len(amounts),
@@ -195,7 +195,7 @@ def _rated(price: Price, cheapest: float) -> Price:
 
 
 def _amount(operand: Operand, cases: Sequence[CaseFinding]) -> Amount | None:
-    found = [case for case in cases if _is(operand.pattern, case)]
+    found = [case for case in cases if case.is_meant_by(operand.pattern)]
     if len(found) != 1:
         return None
     case = found[0]
@@ -213,15 +213,7 @@ def _amount(operand: Operand, cases: Sequence[CaseFinding]) -> Amount | None:
     )
 
 
-def _is(pattern: CasePattern, case: CaseFinding) -> bool:
-    return (
-        case.probe == pattern.probe
-        and pattern.placement in (None, case.placement)
-        and all(str(case.parameters.get(key)) == value for key, value in pattern.parameters.items())
-    )
-
-
-def _missed_by(finding: ClaimFinding) -> float:
+def missed_by(finding: ClaimFinding) -> float:
     """By which factor, as a logarithm, the figure lies outside of what was claimed."""
     missed = [0.0]
     for seen in finding.ranges:
@@ -231,7 +223,7 @@ def _missed_by(finding: ClaimFinding) -> float:
     return max(missed)
 
 
-def _varied(findings: Sequence[ClaimFinding], most: int) -> list[ClaimFinding]:
+def varied(findings: Sequence[ClaimFinding], most: int) -> list[ClaimFinding]:
     """The first of them, and of those that rest on one figure only the first: what several said is said once."""
     kept: dict[str, ClaimFinding] = {}
     for finding in findings:

@@ -14,7 +14,7 @@ from steelyard.judge.samples import CaseRuns, FloatArray, runs_of
 from steelyard.judge.stats.modes import LEAST_RATIO, find_modes
 from steelyard.judge.stats.summary import subtract_overhead, summarise
 from steelyard.judge.studies import Library
-from steelyard.records import Better, Loops, Metric, Record, Scalar, Session, Skip, Value
+from steelyard.records import Better, Case, CasePattern, Loops, Metric, Placement, Record, Scalar, Session, Skip, Value
 
 #: Above this share of the time a counter was there for all of it: its clock starts some nanoseconds early or late.
 _WHOLE = 0.99
@@ -69,7 +69,7 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     case: str
     probe: str
     parameters: dict[str, Scalar]
-    placement: str
+    placement: Placement
     operation: str
     control: bool
     main: Figure
@@ -87,6 +87,12 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     def figure(self, metric: str) -> Figure | None:
         """The figure of that metric, if the case has it."""
         return next((figure for figure in (self.main, *self.others) if figure.metric == metric), None)
+
+    def is_meant_by(self, pattern: CasePattern) -> bool:
+        """Whether the case is one that the pattern stands for; a variant is the same case under other conditions."""
+        return "~" not in self.case and pattern.matches(
+            Case(probe=self.probe, placement=self.placement, parameters=self.parameters)
+        )
 
     @property
     def where(self) -> str:

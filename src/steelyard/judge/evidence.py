@@ -116,7 +116,8 @@ class Measured:
     def _absence(self, operand: Operand) -> NoAnswer:
         for skip in self._session.skips:
             if _stands_for(operand.pattern, skip.subject):
-                return NoAnswer(ClaimVerdict.NOT_COMPARABLE, f"{skip.subject}: {skip.reason}")
+                reason = skip.reason.removeprefix(f"{operand.pattern.probe}: ")
+                return NoAnswer(ClaimVerdict.NOT_COMPARABLE, f"{skip.subject}: {reason}")
         for run in self._session.runs:
             if run.status == "failed" and _stands_for(operand.pattern, run.case):
                 return NoAnswer(ClaimVerdict.NOT_MEASURED, f"{run.case} failed: {run.error}")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from steelyard.judge import studies
 from steelyard.judge.caches import CacheLevels, cache_levels
@@ -15,7 +15,7 @@ from steelyard.judge.prices import PriceList, price_lists
 from steelyard.judge.published import Published
 from steelyard.judge.samples import case_runs
 from steelyard.judge.studies import Library
-from steelyard.judge.tables import StudyTable
+from steelyard.judge.tables import Measured, StudyTable
 from steelyard.records import Disturbance, Record, Session, Skip
 
 
@@ -79,6 +79,14 @@ def _rate_points(session: Session, cases: Sequence[CaseFinding]) -> Iterator[Rat
         )
 
 
+def measured(cases: Iterable[CaseFinding]) -> Measured:
+    """The figures of cases by name and metric, as tables want them."""
+    return {
+        case.case: {figure.metric: (figure.median, figure.unit) for figure in (case.main, *case.others)}
+        for case in cases
+    }
+
+
 def judge(session: Session, library: Library | None = None) -> Findings:
     """Everything that may be said of a session, beside what these studies say, or those that come with the tool."""
     others = library or studies.library()
@@ -104,12 +112,7 @@ def judge(session: Session, library: Library | None = None) -> Findings:
         cases=tuple(cases),
         curves=find_curves(session, cases),
         matrices=find_matrices(session, cases),
-        tables=others.tables_beside(
-            {
-                case.case: {figure.metric: (figure.median, figure.unit) for figure in (case.main, *case.others)}
-                for case in cases
-            }
-        ),
+        tables=others.tables_beside(measured(cases)),
         prices=price_lists(session, cases),
         knees=knees(_rate_points(session, cases)),
         caches=cache_levels(all_runs, session.header.machine.facts),

@@ -292,7 +292,7 @@ def _study(table: StudyTable, by_name: dict[str, CaseFinding], name: str) -> Plo
     """None where too few points of every curve were measured to make one."""
     ours = {column.head: _measured(table, column, by_name) for column in table.columns if column.era == "now"}
     theirs = {column.head: _published(table, column) for column in table.columns if column.era == "then"}
-    if max(map(len, ours.values())) < FEWEST:
+    if max(map(len, ours.values()), default=0) < FEWEST:
         return None
     first = next(case for points in ours.values() for case, _ in points)
     return Plot(

@@ -62,6 +62,11 @@ class PublishedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Refuse what is not a case."""
         check_case(self.case)
 
+    def times(self, value: float, unit: str) -> float | None:
+        """A figure of ours over this one, corrected where it is known to be wrong; None if that is no number."""
+        of = self.value if self.corrected is None else self.corrected
+        return value / of if unit == self.unit and of > 0 and value > 0 else None
+
 
 class SimulatedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A figure that a simulation gives, in base units. ``fitted``: its costs were chosen so that it does."""

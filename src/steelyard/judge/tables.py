@@ -8,7 +8,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,7 +21,10 @@ Measured = Mapping[str, Mapping[str, tuple[float, str]]]
 
 
 class ColumnOutline(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A column as its study declares it."""
+    """A column as its study declares it.
+
+    ``beside``: the head of the column of then that a column of ours is held against, if their heads differ.
+    """
 
     head: str
     era: Era
@@ -29,6 +32,7 @@ class ColumnOutline(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     case: str | None = None
     cases: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
+    beside: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a column that says both or neither of what it is filled with."""
@@ -57,6 +61,8 @@ class Outline(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 raise ValueError(f"it has {rows} rows, and column {column.head!r} another number of entries")
             for case in self.cases(column):
                 check_case(case)
+            if column.beside is not None and self.held_against(column) is None:
+                raise ValueError(f"column {column.head!r} is beside {column.beside!r}, which is no column of then")
 
     def cases(self, column: ColumnOutline) -> tuple[str, ...]:
         """The cases of a column of ours, in the order of the rows."""
@@ -64,6 +70,15 @@ class Outline(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
             return column.cases
         cases = [column.case.replace("{row}", row) for row in self.rows]
         return tuple(case.replace("{at}", str(at)) for case, at in zip(cases, self.at or self.rows, strict=True))
+
+    def held_against(self, column: ColumnOutline) -> str | None:
+        """The head of the column of then that a column is held against: that it names, its own, or the only one.
+
+        A column of then is held against itself.
+        """
+        then = [one.head for one in self.column if one.era == "then"]
+        wanted = column.beside or column.head
+        return wanted if wanted in then else then[0] if len(then) == 1 and column.beside is None else None
 
     def mechanisms(self, column: ColumnOutline) -> tuple[str, ...]:
         """The mechanisms of a column of others, in the order of the rows."""
@@ -83,17 +98,30 @@ class Entry(Record, frozen=True, kw_only=True):
         """What is known to be wrong with it, if somebody else published it."""
         return self.of.figure.error if isinstance(self.of, Published) else None
 
+    def over(self, then: Entry) -> float | None:
+        """How many times the published figure this one is; None where that has no answer."""
+        published = then.of.figure if isinstance(then.of, Published) else None
+        return None if published is None else published.times(self.value, self.unit)
+
 
 class TableColumn(Record, frozen=True, kw_only=True):
-    """A column with its entries in the order of the rows; None where there is no figure."""
+    """A column with its entries in the order of the rows; None where there is no figure.
+
+    ``times``: of a column of ours, its figures over those of then, corrected where the study's are known to be wrong;
+    empty where there is no such column.
+    """
 
     head: str
     era: Era
     entries: tuple[Entry | None, ...]
+    times: tuple[float | None, ...] = ()
 
 
 class StudyTable(Record, frozen=True, kw_only=True):
-    """A table as a study has it, with our own columns beside its. ``at``: where its rows stand, if it drew curves."""
+    """A table as a study has it, each column of then followed by those of ours that are held against it.
+
+    ``at``: where its rows stand, if it drew curves.
+    """
 
     title: str
     source: Source
@@ -124,18 +152,24 @@ class Table:
     def filled(self, measured: Measured) -> StudyTable:
         """The table without columns of ours of which nothing was measured."""
         outline = self.outline
-        found = [
-            TableColumn(head=column.head, era=column.era, entries=self._entries(column, measured))
-            for column in outline.column
-        ]
-        columns = tuple(column for column in found if column.era != "now" or any(column.entries))
+        found = [(column, outline.held_against(column), self._entries(column, measured)) for column in outline.column]
+        then = {column.head: own for column, _, own in found if column.era == "then"}
+        # What is held against a column stands behind it, and last what is held against none.
+        place = {head: number for number, head in enumerate(then)}
+        columns = []
+        for column, against, own in sorted(found, key=lambda one: place.get(one[1] or "", len(place))):
+            if column.era != "now":
+                columns.append(TableColumn(head=column.head, era=column.era, entries=own))
+            elif any(own):
+                times = _times(then.get(against or "", ()), own)
+                columns.append(TableColumn(head=column.head, era=column.era, entries=own, times=times))
         said = (self.said,) if any(column.era == "simulated" for column in columns) else ()
         return StudyTable(
             title=outline.title,
             source=self.source,
             rows_are=outline.rows_are,
             rows=outline.rows,
-            columns=columns,
+            columns=tuple(columns),
             notes=(*said, *((outline.note,) if outline.note else ())),
             at=outline.at,
             at_unit=outline.at_unit,
@@ -151,6 +185,12 @@ class Table:
                 return tuple(_simulated(self.simulated.get(name)) for name in self.outline.mechanisms(column))
             case "then":
                 return tuple(_theirs(self.published.get(name)) for name in self.outline.mechanisms(column))
+
+
+def _times(theirs: Sequence[Entry | None], ours: Sequence[Entry | None]) -> tuple[float | None, ...]:
+    return tuple(
+        None if then is None or now is None else now.over(then) for then, now in zip(theirs, ours, strict=bool(theirs))
+    )
 
 
 def _simulated(figure: SimulatedFigure | None) -> Entry | None:

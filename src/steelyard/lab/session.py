@@ -168,10 +168,12 @@ class Lab:
         before: Session | None = None,
         enough: conduct.Enough = lambda _block: False,
         groups: Mapping[str, str] | None = None,
+        fewer: Mapping[str, int] | None = None,
     ) -> Session:
         """Conduct a session to its end and keep it; returns it as read from its file.
 
-        ``groups`` names, by case, what is to run one after the other in each block.
+        ``groups`` names, by case, what is to run one after the other in each block; ``fewer`` says, by case, in how
+        many of the first blocks it runs, if not in all.
         """
         where = path or sessions.new_path(self.host.key)
         try:
@@ -182,7 +184,7 @@ class Lab:
                     )
                 with self.messages.progress(str(where)) as shown:
                     return self.measure_alone(
-                        header, where, held, shown, settings, before=before, enough=enough, groups=groups
+                        header, where, held, shown, settings, before=before, enough=enough, groups=groups, fewer=fewer
                     )
         except KeyboardInterrupt:
             if where.exists():
@@ -205,6 +207,7 @@ class Lab:
         before: Session | None = None,
         enough: conduct.Enough = lambda _block: False,
         groups: Mapping[str, str] | None = None,
+        fewer: Mapping[str, int] | None = None,
         skips: Sequence[Skip] = (),
         last_words: Callable[[], Sequence[Line]] = tuple,
     ) -> Session:
@@ -220,6 +223,7 @@ class Lab:
             deadline_s=settings.deadline_s,
             before=before,
             groups=groups or {},
+            fewer=fewer or {},
         )
         scratch = scratch_folder()
         try:

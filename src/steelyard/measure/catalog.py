@@ -95,6 +95,13 @@ def find_programs(folders: Iterable[Path]) -> dict[str, Path]:
     return found
 
 
+def languages(folders: Iterable[Path]) -> dict[str, str]:
+    """The language of each of our probes, built here or not; of a user's own it is not known."""
+    lists = [folder / "languages" for folder in folders]
+    lines = [line for file in lists if file.is_file() for line in file.read_text().splitlines()]
+    return {probe: language for probe, _, language in (line.partition(" ") for line in lines)}
+
+
 def loops(program: Path) -> dict[str, Loops]:
     """The loops of a timed part with variants, by function; empty where the build kept none."""
     kept = program.with_name(f"{program.name}.loops.json")

@@ -61,6 +61,7 @@ class Work:
 
     programs: by probe, and by ``probe~variant`` where a variant has a program of its own.
     groups: by case, the group whose cases run one after the other in a block; a case without one is its own.
+    fewer: by case, in how many of the first blocks it runs; a case without one runs in all.
     """
 
     header: Header
@@ -69,6 +70,11 @@ class Work:
     deadline_s: float
     before: Session | None = None
     groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fewer: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    def in_block(self, cases: Sequence[PlannedCase], block: int) -> list[PlannedCase]:
+        """Those of the cases that run in a block, counted from 1."""
+        return [case for case in cases if block <= self.fewer.get(case.case.name, block)]
 
 
 class Conductor:
@@ -205,11 +211,16 @@ class Conductor:
 
     def _blocks(self, planned: Plan) -> tuple[int, EndReason]:
         """Run the blocks; returns how many were run and what ended them."""
-        block_s = plan.block_seconds(planned.cases)
         budget_s = self._budget_s
         # The sentinel that comes last belongs to the budget as well.
         last_s = SENTINELS * sum(case.run_s for case in planned.cases if case.case == plan.controls()[0])
-        self._progress.begin("blocks", block_s * planned.blocks, len(planned.cases) * planned.blocks)
+        pace = 1.0  # of the last block, over what the pilot foresaw
+
+        def expected_s(*blocks: int) -> float:
+            return pace * sum(plan.block_seconds(self._work.in_block(planned.cases, block)) for block in blocks)
+
+        runs = sum(len(self._work.in_block(planned.cases, block)) for block in range(1, planned.blocks + 1))
+        self._progress.begin("blocks", expected_s(*range(1, planned.blocks + 1)), runs)
         # A resumed session repeats nothing: blocks begun before the interruption are passed or finished, whatever the
         # budget says, and after the last sentinel there is no further block.
         begun = max((block for role, block, _ in self._done if role == "block"), default=0)
@@ -220,20 +231,20 @@ class Conductor:
             if (
                 budget_s is not None
                 and block >= max(1, begun)
-                and (ending or self._elapsed() + block_s + last_s > budget_s)
+                and (ending or self._elapsed() + expected_s(block + 1) + last_s > budget_s)
             ):
                 return block, "budget"
             block += 1
-            blocks_left = max(0, planned.blocks - block)
-            self._block(planned, block, blocks_left * block_s)
+            foreseen_s = expected_s(block)
+            self._block(planned, block, expected_s(*range(block + 1, planned.blocks + 1)))
             if block >= begun and self._enough(block):
                 return block, "decided"
-            if block > begun:
-                block_s = max(self._clock() - began, 0.5 * block_s)
+            if block > begun and foreseen_s > 0:
+                pace *= max((self._clock() - began) / foreseen_s, 0.5)
         return block, "blocks"
 
     def _block(self, planned: Plan, block: int, seconds_after: float) -> None:
-        waiting = plan.order(planned.cases, block, self._header.seed)
+        waiting = plan.order(self._work.in_block(planned.cases, block), block, self._header.seed)
         left_s = plan.block_seconds(waiting)
         again: list[tuple[int, PlannedCase]] = []
         for order, case in enumerate(waiting):

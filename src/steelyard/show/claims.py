@@ -17,7 +17,7 @@ from steelyard.show import machine_code, void
 from steelyard.show.console import Console, words
 from steelyard.units import format_interval, format_quantity
 
-_STYLES = {
+STYLES = {
     ClaimVerdict.HOLDS: "bold green",
     ClaimVerdict.FAILS: "bold red",
     ClaimVerdict.UNDECIDED: "bold yellow",
@@ -75,7 +75,7 @@ def show_short(findings: ClaimFindings, console: Console) -> None:
         console.print(f"  {source.cited}, {source.year}", style="dim")
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         for finding in members:
-            word = words(finding.verdict.value.upper(), style=_STYLES[finding.verdict])
+            word = words(finding.verdict.value.upper(), style=STYLES[finding.verdict])
             table.add_row("", word, finding.claim.statement)
         console.print(table)
     console.print(counts(findings))
@@ -119,7 +119,7 @@ def _decided_here(finding: ClaimFinding) -> bool:
 
 def _claim(finding: ClaimFinding, console: Console) -> None:
     claim = finding.claim
-    console.print(words((finding.verdict.value.upper(), _STYLES[finding.verdict]), "  ", (claim.id, "cyan")))
+    console.print(words((finding.verdict.value.upper(), STYLES[finding.verdict]), "  ", (claim.id, "cyan")))
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="dim", no_wrap=True, min_width=8)
     lines.add_column(max_width=_WIDEST)

@@ -64,6 +64,14 @@ def entry(of: Entry | None) -> str:
     return format_quantity(of.value, of.unit) + ("*" if of.fitted else "") + ("!" if of.error else "")
 
 
+def times(value: float | None) -> str:
+    """How many times a published figure ours is: ``×0.043``, ``×3.2``, ``×120``; nothing where there is none."""
+    if value is None:
+        return ""
+    places = next((places for places, least in ((0, 9.95), (1, 0.995), (2, 0.0995)) if value >= least), None)
+    return f"×{value:.2g}" if places is None else f"×{value:.{places}f}"
+
+
 def knee(found: Knee) -> str:
     """Up to which rate a server keeps up, in words."""
     who = f"{found.probe} ({found.fixed})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -13,9 +14,10 @@ import vl_convert
 
 from steelyard.judge import rules
 from steelyard.judge.answers import WORTH_A_SCREEN
+from steelyard.judge.replication import Replication
 from steelyard.judge.report import Judged, Report
 from steelyard.show import void
-from steelyard.show.page import answers, claims, comparing, doubts, explained, method, results, studies
+from steelyard.show.page import answers, claims, comparing, doubts, explained, method, results, studies, study
 from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
 
 #: Signs of a command in the head of the page.
@@ -36,6 +38,25 @@ def _hash(contents: str) -> str:
 
 def page(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> str:
     """The whole page; ``outcomes`` is what its check against the rules gave."""
+    return _document(_title(report), *_body(report, outcomes))
+
+
+def study_page(found: Sequence[Replication]) -> str:
+    """Studies that were run again, as one page."""
+    several = len(found) > 1
+    parts = [
+        _Part(name, f"{one.source.name}: {title}" if several else title, contents)
+        for one in found
+        for name, title, contents in study.parts(one)
+    ]
+    header = joined(piece for one in found for piece in study.head(one))
+    footer = f"Made by Steelyard from {found[0].session.path}."
+    title = f"Steelyard: {', '.join(one.source.name for one in found)}"
+    return _document(title, *_sections(header, parts, footer))
+
+
+def _document(title: str, *body: Markup) -> str:
+    """A page with everything inline, in which nothing but its own style and script can act."""
     style = Markup((_ASSETS / "style.css").read_text())
     script = _script()
     # Nothing but these two texts may act: no network, no evaluated text, no inline handler, no form, no frame.
@@ -49,16 +70,12 @@ def page(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> str:
         tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", _title(report)),
+        tag("title", title),
         tag("style", style),
     )
-    body = tag(
-        "body",
-        *_body(report, outcomes),
-        tag("div", id="tip", role="presentation"),
-        tag("script", script, type="module"),
-    )
-    return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
+    tip = tag("div", id="tip", role="presentation")
+    whole = tag("body", *body, tip, tag("script", script, type="module"))
+    return f'<!doctype html>\n<html lang="en">{head}{whole}</html>\n'
 
 
 def _title(report: Report) -> str:
@@ -91,19 +108,21 @@ def _body(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> list[Marku
         _Part("rules", "Twelve rules", method.self_check(outcomes)),
         _Part("repeat", "How to repeat it", _repeat(report)),
     ]
+    footer = (
+        f"Made by Steelyard {report.sessions[0].setup.versions.get('steelyard', '')} from "
+        f"{', '.join(judged.findings.path for judged in report.sessions)}."
+    )
+    return _sections(joined(_head(report)), parts, footer)
+
+
+def _sections(head: Markup, parts: Sequence[_Part], footer: str) -> list[Markup]:
+    """The body of a page: its head with the contents, the sections, and what it was made from."""
     links = [tag("a", part.title, href=f"#{part.name}") for part in parts]
     return [
         tag("a", "Skip to the results", href=f"#{parts[0].name}", class_="skip"),
-        tag("header", *_head(report), tag("nav", *links, aria_label="contents")),
+        tag("header", head, tag("nav", *links, aria_label="contents")),
         tag("main", *(tag("section", tag("h2", part.title), part.contents, id=part.name) for part in parts)),
-        tag(
-            "footer",
-            tag(
-                "p",
-                f"Made by Steelyard {report.sessions[0].setup.versions.get('steelyard', '')} from "
-                f"{', '.join(judged.findings.path for judged in report.sessions)}.",
-            ),
-        ),
+        tag("footer", tag("p", footer)),
     ]
 
 

@@ -75,6 +75,17 @@ def test_every_case_has_one_process_a_block_controls_included():
     assert len(counted) == 3 * (2 + len(plan.controls()))
 
 
+def test_a_case_that_is_wanted_in_fewer_blocks_runs_in_the_first_ones():
+    lines = conducted(header(blocks=5), runner(), fewer={SLOW.name: 2})
+    assert [run.block for run in runs(lines, role="block", case=SLOW.name)] == [1, 2]
+    assert [run.block for run in runs(lines, role="block", case=FAST.name)] == [1, 2, 3, 4, 5]
+
+
+def test_under_a_budget_there_are_more_blocks_where_some_cases_are_wanted_in_few():
+    few, all_ = (end_of(conducted(budgeted(1.0), runner(), fewer=fewer)).blocks for fewer in ({SLOW.name: 1}, {}))
+    assert few > all_
+
+
 def test_the_order_of_a_block_is_the_plans():
     lines = conducted(header())
     cases = plan_of(lines).cases

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.judge.plots import Plot
-from steelyard.judge.tables import StudyTable
+from steelyard.judge.tables import StudyTable, TableColumn
 from steelyard.show import figure_text
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
@@ -22,9 +22,9 @@ def studies(tables: Sequence[StudyTable], plots: Sequence[Plot]) -> Markup:
 
 def _study(study: StudyTable) -> Markup:
     title = f"{study.title} ({study.source.cited}, {study.source.year})"
-    head = (study.rows_are, *(f"{column.era}: {column.head}" for column in study.columns))
+    head = (study.rows_are, *(name for column in study.columns for name in _heads(column)))
     rows = [
-        (row, *(figure_text.entry(column.entries[number]) for column in study.columns))
+        (row, *(cell for column in study.columns for cell in _cells(column, number)))
         for number, row in enumerate(study.rows)
     ]
     entries = [entry for column in study.columns for entry in column.entries if entry is not None]
@@ -34,3 +34,12 @@ def _study(study: StudyTable) -> Markup:
     }
     notes = [*(said for said, marked in marks.items() if marked), *study.notes]
     return fold(title, table(head, rows, caption=title), *([listed(notes)] if notes else []))
+
+
+def _heads(column: TableColumn) -> list[str]:
+    return [f"{column.era}: {column.head}", *(["times"] if column.times else [])]
+
+
+def _cells(column: TableColumn, number: int) -> list[str]:
+    times = [figure_text.times(column.times[number])] if column.times else []
+    return [figure_text.entry(column.entries[number]), *times]

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study run again: its tables then and now, its statements with both figures, its errata, and a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from rich.padding import Padding
+from rich.table import Table
+
+from steelyard.judge.claims import ClaimVerdict
+from steelyard.judge.replication import Outlook, Replicated, Replication, Shown
+from steelyard.judge.verdicts import ClaimFinding
+from steelyard.records import Skip
+from steelyard.show import claims as claim_words
+from steelyard.show import figure_text, tables, void
+from steelyard.show.claims import SIGNS, STYLES
+from steelyard.show.console import Console, words
+from steelyard.show.doubts import said_once
+from steelyard.units import format_duration, format_quantity
+
+_ASKED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED)
+#: Reasons for an absence that the summary says, and names for each.
+_MOST_REASONS, _MOST_NAMES = 3, 3
+_WIDEST = 120
+
+
+def show(found: Replication, console: Console) -> None:
+    """The study whole: tables, other figures, statements, errata, and what could not be asked."""
+    console.print(f"{found.source.cited}, {found.source.year}", style="bold")
+    console.print(f"on {found.source.machine}", style="dim")
+    void.show(found.session.void, console)
+    console.print()
+    tables.show(found.tables, console)
+    _figures(found.figures, console)
+    _statements(found, console)
+    _errata(found, console)
+    _absent(found, console)
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+def _figures(rows: Sequence[Replicated], console: Console) -> None:
+    measured = [row for row in rows if row.case is not None]
+    if not measured:
+        return
+    console.print("figures", style="bold")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column("")
+    for head in ("then", "now", "times"):
+        grid.add_column(head, justify="right", no_wrap=True)
+    grid.add_column("", style="dim")
+    for row in measured:
+        figure = row.published.figure
+        then = format_quantity(figure.value, figure.unit) + ("!" if figure.error else "")
+        now = "–" if row.value is None else format_quantity(row.value, row.unit)
+        grid.add_row(figure.mechanism, then, now, figure_text.times(row.times), row.case or "")
+    console.print(grid)
+    if any(row.published.figure.error for row in measured):
+        console.print(tables.WRONG, style="dim")
+    if len(measured) < len(rows):
+        console.print(f"{len(rows) - len(measured)} more figures have no case that was measured.", style="dim")
+    console.print()
+
+
+# --- statements -------------------------------------------------------------------------------------------------------
+
+
+def _statements(found: Replication, console: Console) -> None:
+    asked = [one for one in found.claims.findings if one.verdict in _ASKED]
+    if asked:
+        console.print("statements", style="bold")
+    for one in sorted(asked, key=lambda one: _ASKED.index(one.verdict)):
+        console.print(
+            words((f"{SIGNS[one.verdict]} {one.verdict.value}", STYLES[one.verdict]), "  ", one.claim.statement)
+        )
+        console.print(Padding(_both(one), (0, 0, 0, 2), expand=False))
+    if asked:
+        console.print()
+
+
+def _both(one: ClaimFinding) -> Table:
+    """What the study has and what is found here, below each other."""
+    lines = Table.grid(padding=(0, 2))
+    lines.add_column(style="dim", no_wrap=True, min_width=7)
+    lines.add_column(max_width=_WIDEST)
+    lines.add_row("then", one.claim.said)
+    lines.add_row("here", claim_words.short(one) or "–")
+    for heading, text in claim_words.evidence(one):
+        if heading in {"why", "to tell"}:
+            lines.add_row(heading, text)
+    return lines
+
+
+# --- errata, and what was not asked -----------------------------------------------------------------------------------
+
+
+def _errata(found: Replication, console: Console) -> None:
+    if not found.errata:
+        return
+    console.print("where the study was wrong", style="bold")
+    console.print(Padding(words(f"It got right: {found.right}"), (0, 0, 0, 2), expand=False))
+    for seen in found.errata:
+        erratum = seen.erratum
+        console.print(words("  ", (erratum.section, "cyan")))
+        lines = Table.grid(padding=(0, 2))
+        lines.add_column(style="dim", no_wrap=True, min_width=7)
+        lines.add_column(max_width=_WIDEST)
+        lines.add_row("said", erratum.concluded)
+        lines.add_row("but", erratum.so)
+        for one in seen.shown:
+            lines.add_row("here", shown(one))
+        console.print(Padding(lines, (0, 0, 0, 4), expand=False))
+    console.print()
+
+
+def shown(one: Shown) -> str:
+    """What a case of an erratum gave here."""
+    if one.cases == 1:
+        return f"{one.case} {format_quantity(one.least, one.unit)}"
+    ends = f"{format_quantity(one.least, one.unit)} to {format_quantity(one.greatest, one.unit)}"
+    return f"{one.case} {ends} in {one.cases} cases"
+
+
+def absences(found: Replication) -> list[str]:
+    """Statements that could not be asked, by the reason."""
+    return [f"{', '.join(absence.subjects)}: {absence.reason}" for absence in found.absent]
+
+
+def _absent(found: Replication, console: Console) -> None:
+    lines = absences(found)
+    if lines:
+        console.print("could not be asked here", style="bold")
+    for line in lines:
+        console.print(Padding(words(line), (0, 0, 0, 2), expand=False))
+    if lines:
+        console.print()
+
+
+# --- the summary ------------------------------------------------------------------------------------------------------
+
+
+def show_summary(found: Replication, console: Console) -> None:
+    """A screen: how many statements hold, the most telling ones, how sure that is, what is missing, what next."""
+    session = found.session
+    machine = session.machine.get("cpu", "this machine")
+    kernel = f", Linux {session.environment['kernel']}" if "kernel" in session.environment else ""
+    console.print(words((f"{found.source.name} ({found.source.year}) on {machine}{kernel}", "bold")))
+    void.show(session.void, console)
+    if session.void:
+        return
+    console.print(counted(found))
+    for one in found.telling:
+        console.print(words((f"{SIGNS[one.verdict]} ", STYLES[one.verdict]), one.claim.statement))
+        console.print(Padding(words(f"then {one.claim.said}", style="dim"), (0, 0, 0, 2), expand=False))
+        console.print(Padding(words(f"here {claim_words.short(one)}"), (0, 0, 0, 2), expand=False))
+    console.print()
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="bold", no_wrap=True, min_width=8)
+    rows.add_column(max_width=_WIDEST)
+    for heading, text in [*sure(found), *_missing(found), *_next(found)]:
+        rows.add_row(heading, text)
+    console.print(rows)
+    console.print()
+
+
+def counted(found: Replication) -> str:
+    """How many statements got which verdict, and what else the study has."""
+    asked = sum(found.counts.get(verdict, 0) for verdict in _ASKED)
+    rest = len(found.claims.findings) - asked
+    holds, fails, undecided = (found.counts.get(verdict, 0) for verdict in _ASKED)
+    return (
+        f"{_many(len(found.claims.findings), 'statement')}: {holds} hold, {fails} fail, {undecided} undecided, "
+        f"{rest} cannot be asked here; {_many(len(found.tables), 'table')}, "
+        f"{_many(len(found.errata), 'erratum', 'errata')}"
+    )
+
+
+def _many(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
+
+
+def sure(found: Replication) -> list[tuple[str, str]]:
+    """How sure the verdicts are, with headings."""
+    session = found.session
+    states = [f"{control.name} {control.state}" for control in session.controls if control.state != "passed"]
+    open_ones = [one for one in found.claims.findings if one.verdict is ClaimVerdict.UNDECIDED]
+    lines = [
+        (
+            "how sure",
+            f"{', '.join(states) or 'controls passed'}; {_many(session.blocks, 'block')}; {session.disturbed_runs} of "
+            f"{session.runs} runs disturbed; a wrong verdict among all {len(found.claims.findings)} has a chance of "
+            f"{1 - found.claims.confidence:.0%} at the most",
+        )
+    ]
+    if open_ones:
+        known = [one.settle.blocks for one in open_ones if one.settle and one.settle.blocks]
+        more = f": about {max(known)} more blocks would decide {len(known)} of them" if known else ""
+        lines.append(("", f"{_many(len(open_ones), 'statement')} undecided{more}"))
+    return lines
+
+
+def _missing(found: Replication) -> list[tuple[str, str]]:
+    lines = [
+        ("" if number else "not asked", f"{_named(absence.subjects)}: {absence.reason}")
+        for number, absence in enumerate(found.absent[:_MOST_REASONS])
+    ]
+    if len(found.absent) > _MOST_REASONS:
+        rest = sum(len(absence.subjects) for absence in found.absent[_MOST_REASONS:])
+        lines.append(("", f"and {rest} more, for {len(found.absent) - _MOST_REASONS} other reasons"))
+    return lines
+
+
+def _named(names: Sequence[str]) -> str:
+    rest = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _next(found: Replication) -> list[tuple[str, str]]:
+    name, path = found.source.name, found.session.path
+    lines = {
+        f"steelyard study {name} --session {path} --report {name}.html": "as a page, with its curves",
+        f"steelyard claims {path} --source {name}": "all the evidence",
+    }
+    if found.explained:
+        lines[f"steelyard explain '{found.explained}' --measure"] = "why it costs that much here"
+    return [("" if number else "next", f"{command}   {why}") for number, (command, why) in enumerate(lines.items())]
+
+
+# --- the list ---------------------------------------------------------------------------------------------------------
+
+
+def show_list(found: Sequence[Outlook], console: Console) -> None:
+    """The studies there are, what each needs and how long it takes, and what is missing for it here."""
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column("study", style="cyan", no_wrap=True)
+    for head in ("year", "statements", "tables", "cases", "takes about"):
+        grid.add_column(head, justify="right", no_wrap=True)
+    grid.add_column("probes in")
+    for one in found:
+        study = one.study
+        grid.add_row(
+            study.source.name,
+            str(study.source.year),
+            str(len(study.claims)),
+            str(len(study.tables)),
+            str(len(one.run_s)),
+            format_duration(one.seconds),
+            ", ".join(one.languages),
+        )
+    console.print(grid)
+    console.print()
+    missing = said_once((skip.reason, skip.subject) for skip in _missed(found))
+    if missing:
+        console.print("missing here", style="bold")
+        for line in missing:
+            console.print(f"  {line}")
+        console.print()
+    console.print("`steelyard study NAME` runs one again, `--all` all of them; `--budget` bounds it.")
+
+
+def _missed(found: Iterable[Outlook]) -> list[Skip]:
+    return list(dict.fromkeys(skip for one in found for skip in one.missing))
+
+
+def list_as_json(found: Sequence[Outlook]) -> list[dict[str, Any]]:
+    """One object a study."""
+    return [
+        {
+            "name": one.study.source.name,
+            "source": msgspec.to_builtins(one.study.source),
+            "statements": len(one.study.claims),
+            "tables": len(one.study.tables),
+            "figures": len(one.study.figures),
+            "errata": len(one.study.errata),
+            "languages": list(one.languages),
+            "cases": [case.name for case in one.run_s],
+            "blocks": one.blocks,
+            "seconds": one.seconds,
+            "missing": msgspec.to_builtins(one.missing),
+        }
+        for one in found
+    ]
+
+
+def as_json(found: Replication) -> dict[str, Any]:
+    """The study as an object: its statements as `claims --json` has them, its tables, figures and errata."""
+    session = found.session
+    return {
+        "study": found.source.name,
+        "source": msgspec.to_builtins(found.source),
+        "session": session.path,
+        "machine": {"key": session.machine_key, **session.machine, **session.environment},
+        "void": session.void,
+        "blocks": session.blocks,
+        "seconds": session.wall_s,
+        "counts": {verdict.value: found.counts.get(verdict, 0) for verdict in ClaimVerdict},
+        "statements": claim_words.as_json(found.claims),
+        "tables": msgspec.to_builtins(found.tables),
+        "figures": msgspec.to_builtins(found.figures),
+        "right": found.right,
+        "errata": msgspec.to_builtins(found.errata),
+        "absent": msgspec.to_builtins(found.absent),
+    }

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study run again, on a terminal, as an object and as a page."""
+
+import io
+import json
+
+import msgspec
+import pytest
+
+from steelyard.judge import studies
+from steelyard.judge.findings import judge
+from steelyard.judge.replication import Outlook, replicate
+from steelyard.records import Skip
+from steelyard.show import html
+from steelyard.show import study as shown
+from steelyard.show.console import Console
+from tests.making import a_case
+from tests.unit.judge.sessions import steady, weighed
+
+COSTS = {
+    "create/fork[resident_mib=0]@same": 60e-6,
+    "create/thread[form=join]@same": 9e-6,
+    **{f"switch/yield[contexts={n},kind=process]@same": (9 + n / 40) * 1e-7 for n in (2, 4, 8, 10, 20, 40)},
+    "switch/yield[contexts=40,kind=thread]@same": 5e-7,
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The scheduler's study of 1999 on a session of made-up figures."""
+    library = studies.library()
+    [study] = [one for one in library.studies if one.source.name == "linux-scheduler-1999"]
+    session = weighed({name: steady(cost) for name, cost in COSTS.items()}, skips={"switch/gosched": "no Go compiler"})
+    return replicate(session, judge(session, library), study, library)
+
+
+def printed(do, *arguments, width=100) -> str:
+    text = io.StringIO()
+    do(*arguments, Console(file=text, width=width))
+    return text.getvalue()
+
+
+def test_the_study_is_printed_in_its_own_tables_with_times_behind_ours(found):
+    text = printed(shown.show, found, width=140)
+    row = next(line for line in text.splitlines() if line.startswith("creating a process"))
+    assert "1.00 ms" in row
+    assert "60.0 µs" in row
+    assert "×0.06" in row
+    assert "Table 2: a yield among so many threads" in text
+
+
+def test_each_statement_has_its_verdict_and_both_figures(found):
+    text = printed(shown.show, found, width=140)
+    for one in found.claims.findings:
+        assert one.claim.statement in text or one.claim.id in text
+    fails = text[text.index("✗ fails  Creating a process takes about a millisecond.") :]
+    assert fails.splitlines()[1].split() == ["then", "1.0", "ms"]
+    assert "60.0 µs" in fails.splitlines()[2]
+
+
+def test_an_erratum_stands_with_what_is_so_and_what_was_found_here(found):
+    text = printed(shown.show, found, width=140)
+    assert found.errata
+    assert "It got right:" in text
+    for seen in found.errata:
+        assert seen.erratum.so[:40] in text
+
+
+def test_the_summary_is_one_screen_that_ends_with_what_to_do_next(found):
+    text = printed(shown.show_summary, found)
+    assert len(text.splitlines()) <= 50
+    assert "9 statements: " in text
+    assert f"steelyard study linux-scheduler-1999 --session {found.session.path} --report" in text
+    assert f"steelyard explain '{found.explained}' --measure" in text
+
+
+def test_a_void_session_has_no_summary(found):
+    void = msgspec.structs.replace(found, session=msgspec.structs.replace(found.session, void="a control failed"))
+    text = printed(shown.show_summary, void)
+    assert "VOID" in text
+    assert "statements" not in text
+
+
+def test_the_object_has_all_of_it(found):
+    object_ = json.loads(msgspec.json.encode(shown.as_json(found)))
+    assert object_["study"] == "linux-scheduler-1999"
+    assert sum(object_["counts"].values()) == len(object_["statements"]) == 9
+    assert {table["title"] for table in object_["tables"]} == {table.title for table in found.tables}
+    assert len(object_["errata"]) == len(found.errata)
+
+
+def test_the_page_has_its_sections_and_every_statement(found):
+    page = html.study_page([found])
+    for part in ("In short", "Its figures, then and now", "Its statements", "Where it was wrong"):
+        assert f"<h2>{part}</h2>" in page
+    assert all(one.claim.scope.split(";")[0] in page for one in found.claims.findings)
+    assert page.count("<h1>") == 1
+
+
+def test_the_list_says_what_each_study_needs_and_what_is_missing():
+    [study] = [one for one in studies.library().studies if one.source.name == "linux-ipc"]
+    outlook = Outlook(
+        study=study,
+        run_s={a_case("message/latency_pipe"): 0.5},
+        blocks_of={a_case("message/latency_pipe"): 12},
+        languages=("c", "go"),
+        missing=(Skip(subject="call/go", reason="no Go compiler"),),
+    )
+    text = printed(shown.show_list, [outlook])
+    line = next(line for line in text.splitlines() if line.startswith("linux-ipc"))
+    assert "6.0 s" in line
+    assert "c, go" in line
+    assert "call/go: no Go compiler" in text
+    [object_] = shown.list_as_json([outlook])
+    assert (object_["name"], object_["seconds"], object_["cases"]) == ("linux-ipc", 6.0, ["message/latency_pipe@same"])
