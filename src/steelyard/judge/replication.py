@@ -147,8 +147,11 @@ def _of_claim(claim: Claim) -> Iterator[Need]:
 
 
 def blocks_for(claims: Sequence[Claim]) -> int:
-    """Blocks by which the statements are decided together, if every block agrees: each end of a range is a question."""
-    return fewest_blocks(max(1, sum(_ends(claim) for claim in claims)))
+    """Blocks for the statements to be decided together: each end of a range is a question.
+
+    As many as decide all of them if every block agrees, and as many again as give an interval, because some do not.
+    """
+    return fewest_blocks(max(1, sum(_ends(claim) for claim in claims))) + fewest_blocks()
 
 
 def _ends(claim: Claim) -> int:
