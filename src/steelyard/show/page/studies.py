@@ -17,11 +17,12 @@ def studies(tables: Sequence[StudyTable], plots: Sequence[Plot]) -> Markup:
     if not tables:
         return Markup()
     title = "Figures and tables of studies, then and now" if plots else "Tables of studies, then and now"
-    return joined([tag("h3", title), *(figures.curves(plot) for plot in plots), *(_study(one) for one in tables)])
+    folded = (fold(f"{one.title} ({one.source.cited}, {one.source.year})", study_table(one)) for one in tables)
+    return joined([tag("h3", title), *(figures.curves(plot) for plot in plots), *folded])
 
 
-def _study(study: StudyTable) -> Markup:
-    title = f"{study.title} ({study.source.cited}, {study.source.year})"
+def study_table(study: StudyTable) -> Markup:
+    """A table of a study with what is to be said of it."""
     head = (study.rows_are, *(name for column in study.columns for name in _heads(column)))
     rows = [
         (row, *(cell for column in study.columns for cell in _cells(column, number)))
@@ -33,7 +34,7 @@ def _study(study: StudyTable) -> Markup:
         "! known to be wrong: see the doubts": any(entry.error for entry in entries),
     }
     notes = [*(said for said, marked in marks.items() if marked), *study.notes]
-    return fold(title, table(head, rows, caption=title), *([listed(notes)] if notes else []))
+    return joined([table(head, rows, caption=study.title), *([listed(notes)] if notes else [])])
 
 
 def _heads(column: TableColumn) -> list[str]:

@@ -9,7 +9,7 @@ from steelyard.judge.verdicts import ClaimFinding
 from steelyard.show import claims as claim_words
 from steelyard.show import figure_text, void
 from steelyard.show import study as study_words
-from steelyard.show.page import claims, studies
+from steelyard.show.page import claims, figures, studies
 from steelyard.show.page.markup import Markup, definitions, joined, listed, table, tag
 from steelyard.units import format_quantity
 
@@ -37,10 +37,11 @@ def head(found: Replication) -> list[Markup]:
 def parts(found: Replication) -> list[tuple[str, str, Markup]]:
     """The sections of a study: id, title and contents."""
     name = found.source.name
-    drawn = studies.studies(found.tables, of_studies(found.session, f"{name}-"))
+    drawn = [figures.curves(plot) for plot in of_studies(found.session, f"{name}-")]
+    tables = [piece for one in found.tables for piece in (tag("h3", one.title), studies.study_table(one))]
     sections = [
         ("telling", "In short", _telling(found)),
-        ("figures", "Its figures, then and now", joined([drawn, _figures(found.figures)])),
+        ("figures", "Its figures, then and now", joined([*drawn, *tables, _figures(found.figures)])),
         ("statements", "Its statements", claims.claims(found.claims)),
         ("errata", "Where it was wrong", _errata(found)),
         ("absent", "Could not be asked here", listed(study_words.absences(found)) if found.absent else Markup()),
