@@ -133,7 +133,7 @@ def absences(found: Replication) -> list[str]:
 def _absent(found: Replication, console: Console) -> None:
     lines = absences(found)
     if lines:
-        console.print("could not be asked here", style="bold")
+        console.print("not asked, and why", style="bold")
     for line in lines:
         console.print(Padding(words(line), (0, 0, 0, 2), expand=False))
     if lines:
@@ -174,7 +174,7 @@ def counted(found: Replication) -> str:
     holds, fails, undecided = (found.counts.get(verdict, 0) for verdict in _ASKED)
     return (
         f"{_many(len(found.claims.findings), 'statement')}: {holds} hold, {fails} fail, {undecided} undecided, "
-        f"{rest} cannot be asked here; {_many(len(found.tables), 'table')}, "
+        f"{rest} not asked; {_many(len(found.tables), 'table')}, "
         f"{_many(len(found.errata), 'erratum', 'errata')}"
     )
 

@@ -44,7 +44,7 @@ def parts(found: Replication) -> list[tuple[str, str, Markup]]:
         ("figures", "Its figures, then and now", joined([*drawn, *tables, _figures(found.figures)])),
         ("statements", "Its statements", claims.claims(found.claims)),
         ("errata", "Where it was wrong", _errata(found)),
-        ("absent", "Could not be asked here", listed(study_words.absences(found)) if found.absent else Markup()),
+        ("absent", "Not asked, and why", listed(study_words.absences(found)) if found.absent else Markup()),
     ]
     return [(f"{name}-{id_}", title, contents) for id_, title, contents in sections if contents]
 
