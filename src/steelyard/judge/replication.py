@@ -11,7 +11,7 @@ import msgspec
 
 from steelyard.judge.answers import Absence, missed_by, varied
 from steelyard.judge.cases import Figure
-from steelyard.judge.claims import Claim, ClaimVerdict, Equal, Flat, Growth, Order, Range, Ratio, Sourced, Sweep
+from steelyard.judge.claims import Claim, ClaimVerdict, Equal, Flat, Growth, Order, Range, Ratio, Simulated, Sweep
 from steelyard.judge.explain import meant
 from steelyard.judge.findings import Findings, measured
 from steelyard.judge.published import Erratum, Published, Source
@@ -164,7 +164,7 @@ def _ends(claim: Claim) -> int:
             return len(rising) - 1
         case Flat():
             return 2 * math.comb(POINTS_OF_FLAT, 2)
-        case Growth():
+        case Growth() | Simulated():
             return 0
 
 
@@ -174,7 +174,7 @@ def _ends(claim: Claim) -> int:
 def replicate(session: Session, findings: Findings, study: Study, library: Library) -> Replication:
     """A study held against a session, of which ``findings`` says what was measured."""
     there = measured(findings.cases)
-    claims = judge_claims(session, [Sourced(source=study.source, claim=claim) for claim in study.claims])
+    claims = judge_claims(session, [item for item in library.claims if item.source == study.source])
     found = claims.findings
     failing = [one for one in found if one.verdict is ClaimVerdict.FAILS]
     holding = [one for one in found if one.verdict is ClaimVerdict.HOLDS]

@@ -88,7 +88,7 @@ def _both(one: ClaimFinding) -> Table:
     lines.add_column(style="dim", no_wrap=True, min_width=7)
     lines.add_column(max_width=_WIDEST)
     lines.add_row("then", one.claim.said)
-    lines.add_row("here", claim_words.short(one) or "–")
+    lines.add_row("simulated" if one.simulated else "here", claim_words.short(one) or "–")
     for heading, text in claim_words.evidence(one):
         if heading in {"why", "to tell"}:
             lines.add_row(heading, text)
@@ -156,7 +156,8 @@ def show_summary(found: Replication, console: Console) -> None:
     for one in found.telling:
         console.print(words((f"{SIGNS[one.verdict]} ", STYLES[one.verdict]), one.claim.statement))
         console.print(Padding(words(f"then {one.claim.said}", style="dim"), (0, 0, 0, 2), expand=False))
-        console.print(Padding(words(f"here {claim_words.short(one)}"), (0, 0, 0, 2), expand=False))
+        where = "simulated" if one.simulated else "here"
+        console.print(Padding(words(f"{where} {claim_words.short(one)}"), (0, 0, 0, 2), expand=False))
     console.print()
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style="bold", no_wrap=True, min_width=8)
