@@ -82,6 +82,13 @@ def test_the_end_of_what_is_printed_is_the_summary(kept, capsys):
     assert whole.endswith(capsys.readouterr().out)
 
 
+def test_of_several_studies_the_end_is_a_line_each(kept, capsys):
+    assert main(["study", "context-switch", "linux-ipc", "--session", str(kept), "--short"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["study", "context-switch", "linux-ipc"]
+    assert len(lines) <= 6
+
+
 def test_a_study_becomes_a_page(kept, tmp_path, capsys):
     page = tmp_path / "study.html"
     assert main(["study", "context-switch", "--session", str(kept), "--report", str(page)]) == 0

@@ -52,7 +52,7 @@ def command(
         A folder of a study of your own, or of several; may be repeated. Those that STEELYARD_STUDIES names and those in
         the data folder (``~/.local/share/steelyard/studies``) are read without being named.
     short
-        Print the summary alone, without tables and statements.
+        Print the summary alone, without tables and statements; of several studies a line each.
     report
         Also write the study as a page, here.
     output_file
@@ -118,4 +118,7 @@ def _show(found: list[Replication], *, short: bool) -> None:
     for one in found:
         if not short:
             shown.show(one, console)
-        shown.show_summary(one, console)
+        if len(found) == 1 or not short:
+            shown.show_summary(one, console)
+    if len(found) > 1:
+        shown.show_overview(found, console)

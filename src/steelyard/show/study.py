@@ -231,6 +231,23 @@ def _next(found: Replication) -> list[tuple[str, str]]:
     return [("" if number else "next", f"{command}   {why}") for number, (command, why) in enumerate(lines.items())]
 
 
+def show_overview(found: Sequence[Replication], console: Console) -> None:
+    """A line a study: how many of its statements got which verdict."""
+    void.show(found[0].session.void, console)
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column("study", style="cyan", no_wrap=True)
+    for head in ("year", "statements", "hold", "fail", "undecided", "not asked"):
+        grid.add_column(head, justify="right", no_wrap=True)
+    for one in found:
+        asked = [one.counts.get(verdict, 0) for verdict in _ASKED]
+        rest = len(one.claims.findings) - sum(asked)
+        grid.add_row(one.source.name, *map(str, (one.source.year, len(one.claims.findings), *asked, rest)))
+    console.print(grid)
+    console.print()
+    path = found[0].session.path
+    console.print(f"`steelyard study NAME --session {path}` shows one of them whole.", soft_wrap=True)
+
+
 # --- the list ---------------------------------------------------------------------------------------------------------
 
 
