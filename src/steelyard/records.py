@@ -426,6 +426,12 @@ class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type")
     imported: Imported | None = None
     placed: Placed | None = None
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What people call its mechanisms, by probe; those without a title are not in it."""
+        described = ((name, facts.descriptor.title) for name, facts in self.probes.items())
+        return {name: title for name, title in described if title}
+
 
 class Skip(Record, frozen=True, kw_only=True, tag="skip", tag_field="type"):
     """A probe or a case that could not be measured here, with the reason."""

@@ -20,6 +20,7 @@ from tests.making import a_case, a_choice, a_descriptor, a_header, a_metric, an_
 HERE = Path(__file__).parent
 SWEPT = a_descriptor(
     "example/swept",
+    title="growing example",
     question="What does a growing example cost?",
     operation="one example of n parts",
     parameters=(an_integer("n", 1, 10, 100, maximum=10_000), a_choice("kind", "thread", "process")),

@@ -11,6 +11,7 @@ from steelyard.judge import rules
 from steelyard.judge.report import report
 from steelyard.show import html
 from tests.reporting import MARKUP, a_full_session, a_report, hostile
+from tests.unit.judge.sessions import steady, weighed
 
 PATIENCE_MS = 60_000
 
@@ -82,7 +83,7 @@ def test_every_figure_has_a_text_alternative(wide):
 
 
 def test_series_are_picked_and_axes_made_linear_by_keyboard(wide):
-    figure = wide.page.query_selector("figure[data-figure='a-curve-0']")
+    figure = wide.page.query_selector("figure[data-figure='a-curve-1']")
     buttons = figure.query_selector_all("button[data-series]")
     opacities = "f => [...f.querySelectorAll('.chart svg [opacity], .chart svg [stroke-opacity]')].length"
     before = figure.query_selector(".chart svg").inner_html()
@@ -101,6 +102,27 @@ def test_series_are_picked_and_axes_made_linear_by_keyboard(wide):
         arg=[figure, logarithmic],
     )
     assert wide.said == []
+
+
+def test_the_part_that_is_chosen_is_the_one_that_is_drawn(browser, tmp_path):
+    costs = {
+        f"message/channel_{letter}[size={size}]{where}": steady(size * 1e-9 * (1 if where == "@same" else 30))
+        for letter in "abcdefgh"
+        for size in (1024, 4096, 65536)
+        for where in ("@same", "@free")
+    }
+    seen = opened(browser, written(tmp_path, report([weighed(costs, family="channel")])))
+    figure = seen.page.query_selector("figure[data-figure='curve-0']")
+    one_cpu, unpinned = figure.query_selector_all("button[data-part]")
+    tops = "[...f.querySelectorAll('.chart svg .mark-symbol path')].map(p => p.getBoundingClientRect().y)"
+    highest = f"f => Math.min(...{tops})"
+    before = figure.evaluate(highest)
+    unpinned.click()
+    seen.page.wait_for_function(f"([f, before]) => ({highest})(f) < before - 50", arg=[figure, before])
+    assert [one.get_attribute("aria-pressed") for one in (one_cpu, unpinned)] == ["false", "true"]
+    figure.query_selector("button.scale").click()
+    seen.page.wait_for_function(f"([f, before]) => ({highest})(f) < before", arg=[figure, before])
+    assert seen.said == []
 
 
 def test_hovering_a_mark_says_what_it_is(wide):

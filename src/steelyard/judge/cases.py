@@ -64,6 +64,7 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     proves none because each operation is one. runtime: what compiled or ran the probe. counters: what the processor
     counted an operation, if it did. loops: of the function that was timed, where the build kept them.
     real_switch: the metric that is the time of a switch that happened, where the probe tells it from an operation.
+    title: of its mechanism, where the probe gives one.
     """
 
     case: str
@@ -83,6 +84,12 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     counters: tuple[Figure, ...] = ()
     loops: Loops | None = None
     real_switch: str | None = None
+    title: str | None = None
+
+    @property
+    def called(self) -> str:
+        """The title of its mechanism, or the identifier where that has none."""
+        return self.title or self.probe
 
     def figure(self, metric: str) -> Figure | None:
         """The figure of that metric, if the case has it."""
@@ -295,6 +302,7 @@ def judge_case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session, o
         real_switch=next(
             (one.name for one in runs.descriptor.metrics if (one.per, one.unit) == ("switches", "s")), None
         ),
+        title=runs.descriptor.title,
     )
 
 

@@ -41,11 +41,17 @@ class Curve(Record, frozen=True, kw_only=True):
     parameter_unit: str | None = None
     family: str | None = None
     beside: bool = False
+    title: str | None = None
 
     @property
-    def fixed(self) -> str:
-        """All that is the same in its points, in one line."""
-        return " ".join([*self.held, self.where])
+    def called(self) -> str:
+        """The title of its mechanism, or the identifier where that has none."""
+        return self.title or self.probe
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """All that is the same in its points: parameters as ``name=value``, then the placement."""
+        return (*self.held, self.where)
 
 
 class Cell(Record, frozen=True, kw_only=True):
@@ -56,13 +62,16 @@ class Cell(Record, frozen=True, kw_only=True):
 
 
 class Matrix(Record, frozen=True, kw_only=True):
-    """Several ways of one family (``message/bandwidth``) by one parameter, as studies print them."""
+    """Several ways of one family (``message/bandwidth``) by one parameter, as studies print them.
+
+    ``ways`` are the titles of mechanisms, or their names within the family, with what else sets them apart.
+    """
 
     family: str
     metric: str
     unit: str
     parameter: str
-    fixed: str
+    settings: tuple[str, ...]
     ways: tuple[str, ...]
     rows: dict[int, dict[str, Cell]]
 
@@ -100,6 +109,7 @@ def _curve(session: Session, name: str, metric: str, held: tuple[str, ...], case
     return Curve(
         probe=first.probe,
         family=descriptor.family,
+        title=descriptor.title,
         metric=metric,
         doc=of.doc,
         unit=of.unit,
@@ -123,7 +133,7 @@ def find_matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matri
         family = session.header.probes[case.probe].descriptor.family
         if family is not None and not case.control:
             families[f"{case.probe.partition('/')[0]}/{family}"].append(case)
-    groups: dict[tuple[str, str, str, str], list[tuple[str, int, CaseFinding]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, tuple[str, ...]], list[tuple[str, int, CaseFinding]]] = defaultdict(list)
     for family, members in families.items():
         # A parameter that only some ways have (SEM_UNDO, say) belongs to the way, not to what all have in common, and
         # need not be said where it has one value.
@@ -139,19 +149,20 @@ def find_matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matri
             swept = next((p.name for p in parameters if p.type == "integer" and p.name in common), None)
             if swept is not None:
                 own = [f"{key}={value}" for key, value in case.parameters.items() if (case.probe, key) in varied]
-                name = " ".join([way_of(case.probe, family.partition("/")[2]), *own])
+                name = " ".join([case.title or way_of(case.probe, family.partition("/")[2]), *own])
                 held = [f"{key}={value}" for key, value in case.parameters.items() if key in common and key != swept]
-                fixed = " ".join([*held, case.where])
-                groups[family, case.main.metric, swept, fixed].append((name, int(case.parameters[swept]), case))
+                groups[family, case.main.metric, swept, (*held, case.where)].append(
+                    (name, int(case.parameters[swept]), case)
+                )
     return tuple(
-        _matrix(family, metric, parameter, fixed, members)
-        for (family, metric, parameter, fixed), members in groups.items()
+        _matrix(family, metric, parameter, settings, members)
+        for (family, metric, parameter, settings), members in groups.items()
         if len({name for name, _, _ in members}) >= FEWEST
     )
 
 
 def _matrix(
-    family: str, metric: str, parameter: str, fixed: str, members: Sequence[tuple[str, int, CaseFinding]]
+    family: str, metric: str, parameter: str, settings: tuple[str, ...], members: Sequence[tuple[str, int, CaseFinding]]
 ) -> Matrix:
     rows: dict[int, dict[str, Cell]] = {x: {} for x in sorted({x for _, x, _ in members})}
     for name, x, case in members:
@@ -159,4 +170,4 @@ def _matrix(
         rows[x][name] = Cell(median=case.main.median, published=beside)
     ways = tuple(dict.fromkeys(name for name, _, _ in members))
     unit = members[0][2].main.unit
-    return Matrix(family=family, metric=metric, unit=unit, parameter=parameter, fixed=fixed, ways=ways, rows=rows)
+    return Matrix(family=family, metric=metric, unit=unit, parameter=parameter, settings=settings, ways=ways, rows=rows)

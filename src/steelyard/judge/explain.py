@@ -185,7 +185,10 @@ class Unexplained(Record, frozen=True, kw_only=True):
 
 
 class Explanations(Record, frozen=True, kw_only=True):
-    """Composites held against a session. ``void`` says why the session proves nothing, if its controls failed."""
+    """Composites held against a session. ``void`` says why the session proves nothing, if its controls failed.
+
+    ``titles``: of mechanisms, by probe.
+    """
 
     path: str
     started: str
@@ -196,6 +199,7 @@ class Explanations(Record, frozen=True, kw_only=True):
     confidence: float
     explained: tuple[Explanation, ...]
     absent: tuple[Unexplained, ...]
+    titles: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 @cache
@@ -273,6 +277,7 @@ def explain(
         confidence=INTERVAL_CONFIDENCE,
         explained=tuple(explained),
         absent=tuple(absent),
+        titles=header.titles,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from steelyard.judge import studies
 from steelyard.judge.caches import CacheLevels, cache_levels
 from steelyard.judge.cases import CaseFinding, judge_case, unsteady
@@ -20,7 +22,7 @@ from steelyard.records import Disturbance, Record, Session, Skip
 
 
 class Findings(Record, frozen=True, kw_only=True):
-    """A session as it may be shown."""
+    """A session as it may be shown. ``titles``: of mechanisms, by probe."""
 
     path: str
     started: str
@@ -47,6 +49,7 @@ class Findings(Record, frozen=True, kw_only=True):
     prices: tuple[PriceList, ...] = ()
     knees: tuple[Knee, ...] = ()
     caches: CacheLevels | None = None
+    titles: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def known_wrong(self) -> tuple[Published, ...]:
@@ -72,6 +75,7 @@ def _rate_points(session: Session, cases: Sequence[CaseFinding]) -> Iterator[Rat
         rest = [f"{key}={value}" for key, value in case.parameters.items() if key != offered.name]
         yield RatePoint(
             probe=case.probe,
+            title=case.called,
             fixed=" ".join([*rest, case.where]),
             rate=rate,
             answered=figures.get(answered),
@@ -124,4 +128,5 @@ def judge(session: Session, library: Library | None = None) -> Findings:
         ),
         runs=len(session.runs),
         disturbed_runs=sum(bool(run.disturbed) for run in block_runs),
+        titles=session.header.titles,
     )

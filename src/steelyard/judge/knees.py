@@ -24,6 +24,7 @@ class RatePoint(Record, frozen=True, kw_only=True):
     """What became of an offered rate. ``answered`` is a share; None is what the generator was too slow to tell."""
 
     probe: str
+    title: str
     fixed: str
     rate: int
     answered: float | None
@@ -34,6 +35,7 @@ class Knee(Record, frozen=True, kw_only=True):
     """The highest rate that was kept and the lowest that was not, in requests a second; None where there was none."""
 
     probe: str
+    title: str
     fixed: str
     kept: int | None
     lost: int | None
@@ -60,4 +62,4 @@ def _knee(points: Sequence[RatePoint]) -> Knee:
             lost = point.rate
             break
         kept = point.rate
-    return Knee(probe=first.probe, fixed=first.fixed, kept=kept, lost=lost)
+    return Knee(probe=first.probe, title=first.title, fixed=first.fixed, kept=kept, lost=lost)

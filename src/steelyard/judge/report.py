@@ -49,7 +49,10 @@ METHODS = (
 
 
 class Judged(Record, frozen=True, kw_only=True):
-    """One session of a report. ``prefix`` stands before the ids of its figures and sections."""
+    """One session of a report. ``prefix`` stands before the ids of its figures and sections.
+
+    ``picture``: what the answers show of their prices.
+    """
 
     label: str
     prefix: str
@@ -62,11 +65,12 @@ class Judged(Record, frozen=True, kw_only=True):
     prices: tuple[Plot, ...]
     curves: tuple[Plot, ...]
     studies: tuple[Plot, ...] = ()
+    picture: Plot | None = None
 
     @property
     def plots(self) -> tuple[Plot, ...]:
-        """All that is drawn of the session."""
-        return (*self.prices, *self.curves, *self.studies)
+        """All that is drawn of the session, or stands in a table because it has few points."""
+        return (*([self.picture] if self.picture else []), *self.prices, *self.curves, *self.studies)
 
 
 class Report(Record, frozen=True, kw_only=True):
@@ -103,16 +107,18 @@ def report(sessions: Sequence[Session], *, margin: float = 0.02, library: Librar
 def _judged(session: Session, letter: str, others: Library) -> Judged:
     findings, claims = judge(session, others), judge_claims(session, others.claims)
     prefix = f"{letter.lower()}-" if letter else ""
+    answers = answer(findings, claims)
     return Judged(
         label=f"session {letter}".strip(),
         prefix=prefix,
         findings=findings,
         planned=tuple(planned.case.name for planned in session.plan.cases) if session.plan else (),
         claims=claims,
-        answers=answer(findings, claims),
+        answers=answers,
         explanations=explain(session, composites()),
         setup=setup_of(session, findings),
         prices=plots.of_prices(findings, prefix),
         curves=plots.of_curves(findings, prefix),
         studies=plots.of_studies(findings, prefix),
+        picture=plots.of_answers(findings, answers, prefix),
     )

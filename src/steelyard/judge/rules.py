@@ -200,19 +200,19 @@ def _measuring(report: Report) -> Iterator[str]:
 def _bounds(report: Report) -> Iterator[str]:
     for plot in _plots(report):
         if not plot.bounds and not plot.unbounded:
-            yield f"figure {plot.title}: neither a bound nor why there is none"
+            yield f"figure {plot.id}: neither a bound nor why there is none"
 
 
 def _lines(report: Report) -> Iterator[str]:
     for plot in _plots(report):
         for series in plot.series:
             if series.joined and (plot.x is None or any(spot.x is None for spot in series.spots)):
-                yield f"figure {plot.title}: {series.name} is joined by a line between names"
+                yield f"figure {plot.id}: {series.group} is joined by a line between names"
     for judged in report.sessions:
         drawn = {spot.case for series in _series(judged) for spot in series.spots}
         for case in judged.findings.cases:
             if not case.control and case.case not in drawn:
-                yield f"{case.case} ({judged.label}): in no figure"
+                yield f"{case.case} ({judged.label}): in no figure and in no table"
 
 
 RULES = (
@@ -285,7 +285,7 @@ RULES = (
     ReportRule(
         12,
         "Plots show enough, and lines join only what may be interpolated.",
-        "Every case is drawn; only points along a quantity are joined.",
+        "Every case is drawn, or in a table where points are few; lines join only points along a quantity.",
         _lines,
     ),
 )

@@ -17,6 +17,7 @@ class Technique(Record, frozen=True, kw_only=True):
     """How one mechanism was measured: what an operation is, what was varied, with what it was compiled."""
 
     probe: str
+    title: str
     question: str
     operation: str
     statistic: str
@@ -69,6 +70,7 @@ def _technique(session: Session, probe: str) -> Technique:
     )
     return Technique(
         probe=probe,
+        title=descriptor.called,
         question=descriptor.question,
         operation=descriptor.operation,
         statistic=descriptor.statistic.replace("_", " "),

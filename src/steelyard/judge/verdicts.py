@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise
 
+import msgspec
 import numpy as np
 
 from steelyard.judge import ranges, studies
@@ -128,7 +129,8 @@ class ClaimFindings(Record, frozen=True, kw_only=True):
     """All claims held against a session.
 
     ``void`` says why the session proves nothing, if its controls failed; ``edges`` is the size of the family: the ends
-    of ranges that were judged together. ``compilers`` are those of timed parts with variants.
+    of ranges that were judged together. ``compilers`` are those of timed parts with variants. ``titles``: of
+    mechanisms, by probe.
     """
 
     path: str
@@ -141,6 +143,7 @@ class ClaimFindings(Record, frozen=True, kw_only=True):
     edges: int
     findings: tuple[ClaimFinding, ...]
     compilers: tuple[str, ...] = ()
+    titles: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,6 +184,7 @@ def judge_claims(session: Session, claims: Sequence[Sourced] | None = None) -> C
         edges=len(rows),
         findings=tuple(findings),
         compilers=tuple(sorted({run.compiler for run in session.runs if run.timed})),
+        titles=session.header.titles,
     )
 
 

@@ -12,7 +12,7 @@ from steelyard.judge.verdicts import ClaimFinding
 from steelyard.show import claims as claim_words
 from steelyard.show import void
 from steelyard.show.console import Console, words
-from steelyard.show.figure_text import PLACES
+from steelyard.show.naming import PLACES
 from steelyard.units import format_duration, format_quantity
 
 #: Columns of the screen, and of each of its two halves.
@@ -128,15 +128,18 @@ def _amount(amount: Amount | None) -> _Line:
         return [(f"{'–':>{_PRICE}}{'':{_SPREAD}}", "dim")]
     if amount.at_most and amount.high is not None:
         return [(f"{'< ' + format_quantity(amount.high, amount.unit):>{_PRICE}}", "cyan"), (" " * _SPREAD, "")]
-    return [(f"{format_quantity(amount.median, amount.unit):>{_PRICE}}", "cyan"), (_spread(amount), "dim")]
+    return [
+        (f"{format_quantity(amount.median, amount.unit):>{_PRICE}}", "cyan"),
+        (f"{spread(amount):>{_SPREAD}}", "dim"),
+    ]
 
 
-def _spread(amount: Amount) -> str:
-    """The farther end of the interval in whole per cent, at least one."""
+def spread(amount: Amount) -> str:
+    """The farther end of the interval in whole per cent, at least one; nothing where there is no interval."""
     if amount.spread is None:
-        return " " * _SPREAD
+        return ""
     percent = max(1, round(100 * amount.spread))
-    return f"{f'±{percent} %':>{_SPREAD}}" if percent < 100 else f"{'±' + _number(percent / 100) + '×':>{_SPREAD}}"
+    return f"±{percent} %" if percent < 100 else f"±{_number(percent / 100)}×"
 
 
 def _times(times: float | None) -> str:

@@ -16,7 +16,8 @@ def show(descriptors: Sequence[Descriptor], skips: Sequence[Skip], console: Cons
     for question, members in groupby(descriptors, key=lambda descriptor: descriptor.probe.split("/")[0]):
         console.print(question, style="bold")
         for descriptor in members:
-            console.print(words("  ", (descriptor.probe, "cyan"), f"  {descriptor.question}"))
+            title = [f"{descriptor.title}  "] if descriptor.title else []
+            console.print(words("  ", *title, (descriptor.probe, "cyan"), (f"  {descriptor.question}", "dim")))
             sweeps = [f"{p.name}={','.join(map(str, p.sweep))}" for p in descriptor.parameters]
             console.print(f"      {' '.join([*sweeps, '@' + ',@'.join(descriptor.placements)])}", style="dim")
     show_skips(skips, console)

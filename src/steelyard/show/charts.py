@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,10 @@ import vl_convert
 from steelyard.judge.comparisons import Compared
 from steelyard.judge.plots import Plot, ReferencePoint, Series, Spot
 from steelyard.judge.report import Report
+from steelyard.show import naming
 from steelyard.show.comparison import interval as change_interval
 from steelyard.show.comparison import percent, verdict
-from steelyard.show.figure_text import PLACES
+from steelyard.show.naming import PLACES
 from steelyard.show.visible import visible_data
 from steelyard.units import format_interval, format_quantity
 
@@ -136,6 +137,11 @@ class _Rows:
     pairs: list[Row]
     reference_points: list[Row]
 
+    def of_part(self, part: int | None) -> _Rows:
+        """Those of one part of a plot, or all."""
+        every = (self.marks, self.intervals, self.pairs, self.reference_points)
+        return _Rows(*([row for row in rows if part in {None, row["part"]}] for rows in every))
+
     @property
     def figures(self) -> list[float]:
         """Everything that an axis has to reach."""
@@ -143,12 +149,14 @@ class _Rows:
         return [*ends, *(row["value"] for row in (*self.marks, *self.reference_points))]
 
 
-def _rows(plot: Plot) -> _Rows:
+def _rows(plot: Plot, names: Mapping[int, str]) -> _Rows:
+    """``names`` are those of the series, by their identity."""
     rows = _Rows([], [], [], [])
     for series in plot.series:
+        name = names[id(series)]
         for spot in series.spots:
-            what = {"series": series.name, "placement": spot.placement, "x": spot.x}
-            tip = f"{spot.case}\n{said(spot, plot.unit)}"
+            what = {"series": name, "part": series.part, "placement": spot.placement, "x": spot.x}
+            tip = f"{naming.of_spot(spot)}\n{said(spot, plot.unit)}"
             values = sorted(mode.median for mode in spot.modes) or [spot.value]
             kind = "mode" if spot.modes else "median"
             rows.marks.extend({**what, "value": value, "kind": kind, "tip": tip} for value in values if value > 0)
@@ -157,7 +165,10 @@ def _rows(plot: Plot) -> _Rows:
             elif spot.low is not None and spot.high is not None and spot.low > 0:
                 rows.intervals.append({**what, "low": spot.low, "high": spot.high})
         rows.reference_points.extend(
-            {"series": series.name, "x": point.x, "value": point.value, "tip": _reference_words(point, plot.unit)}
+            {
+                **{"series": name, "part": series.part, "x": point.x, "value": point.value},
+                "tip": _reference_words(point, plot.unit),
+            }
             for point in series.reference_points
             if point.value > 0
         )
@@ -182,10 +193,14 @@ def _round_numbers(figures: Sequence[float]) -> list[float]:
 
 
 class _Drawing:
-    """Layers over named data; a layer whose data is empty is left out, for Vega would warn of it."""
+    """Layers over named data; a layer whose data is empty is left out, for Vega would warn of it.
 
-    def __init__(self, theme: Theme) -> None:
+    ``parts``: the rows are of several parts, of which one is shown at a time.
+    """
+
+    def __init__(self, theme: Theme, *, parts: bool = False) -> None:
         self.theme = theme
+        self._parts = parts
         self._layers: list[Any] = []
         self._data: dict[str, Sequence[Row]] = {}
 
@@ -193,21 +208,22 @@ class _Drawing:
         """A layer of these rows, if there are any. Layers of one name share their rows."""
         if rows:
             self._data[name] = list(rows)
-            self._layers.append(draw(alt.Chart(alt.NamedData(name))))
+            chart = draw(alt.Chart(alt.NamedData(name)))
+            self._layers.append(chart.transform_filter("datum.part === part") if self._parts else chart)
 
     def spec(self, title: str, height: int) -> Row:
         """The Vega-Lite specification."""
         theme, in_page = self.theme, self.theme.legend is None
         chart = (
             alt.layer(*self._layers)
-            .add_params(alt.param(name="picked", value=[]))
+            .add_params(alt.param(name="picked", value=[]), *([alt.param(name="part", value=0)] if self._parts else []))
             .properties(
                 width=theme.width,
                 height=height,
                 background="transparent" if in_page else theme.paper,
                 padding={"left": 0, "right": 4, "top": 2, "bottom": 2} if in_page else 14,
             )
-            .configure(font=theme.font, aria=False)
+            .configure(font=theme.font, aria=False, lineBreak="\n")
             .configure_view(stroke=None)
             .configure_axis(
                 labelColor=theme.soft,
@@ -248,83 +264,105 @@ def _quantity_axis(unit: str, figures: Sequence[float], **more: Any) -> alt.Axis
     )
 
 
+# --- marks that all figures of cases have -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """Where the marks of a figure stand and how its series are told apart.
+
+    at, from_to: the encodings of a mark and of a span along the scale of figures. quiet: the colour without a legend.
+    """
+
+    rows: _Rows
+    at: dict[str, Any]
+    from_to: dict[str, Any]
+    field: str
+    colour: alt.Color
+    quiet: alt.Color
+    shape: alt.Shape
+    paper: str
+
+    def spans(self, drawing: _Drawing, *, width: float, opacity: float) -> None:
+        """Intervals, and from one mode to the other."""
+        drawing.add(
+            "intervals",
+            self.rows.intervals,
+            lambda chart: chart.mark_rule(strokeWidth=width).encode(
+                **self.from_to, color=self.quiet, opacity=_picked(opacity, self.field)
+            ),
+        )
+        drawing.add(
+            "pairs",
+            self.rows.pairs,
+            lambda chart: chart.mark_rule(strokeWidth=1.5, strokeDash=[2, 2]).encode(
+                **self.from_to, color=self.quiet, opacity=_picked(1, self.field)
+            ),
+        )
+
+    def points(self, drawing: _Drawing) -> None:
+        """A filled point a median, a hollow one a mode."""
+        drawing.add(
+            "marks",
+            self.rows.marks,
+            lambda chart: chart.mark_point(size=45, strokeWidth=1.5, filled=False).encode(
+                **self.at,
+                color=self.colour,
+                shape=self.shape,
+                fill=alt.condition("datum.kind === 'mode'", alt.value(self.paper), self.quiet),
+                opacity=_picked(1, self.field),
+                tooltip="tip:N",
+            ),
+        )
+
+
+def _legend(theme: Theme, **more: Any) -> alt.Legend | None:
+    """The legend of a file; the page has buttons."""
+    return theme.legend and alt.Legend(**theme.legend.to_dict(), **more)
+
+
 # --- the price list ---------------------------------------------------------------------------------------------------
 
 
 def prices(plot: Plot, theme: Theme = PAGE) -> Row:
     """All mechanisms on one log scale, a row each below its question; the marks of a row are its cases."""
-    rows = _rows(plot)
-    ordered = price_order(plot)
-    looks = [one for one in placement_looks(theme) if any(row["placement"] == one[0] for row in rows.marks)]
-    names = [name for name, _, _ in looks]
-    colours = _in_order(names, [colour for _, _, colour in looks])
-    quiet = alt.Color("placement:N", scale=colours, legend=None)
-    legend = theme.legend and alt.Legend(**theme.legend.to_dict(), labelExpr=f"{json.dumps(PLACES)}[datum.label]")
-    colour = alt.Color("placement:N", scale=colours, legend=legend)
-    shape = alt.Shape("placement:N", scale=_in_order(names, [one for _, one, _ in looks]), legend=legend)
-    y = alt.Y(
-        "series:N",
-        scale=alt.Scale(
-            domain=[name for group, members in ordered for name in (group, *(row.name for row in members))],
-            paddingInner=0,
-            paddingOuter=0.2,
-        ),
-        axis=alt.Axis(
-            title=None,
-            labelExpr=_AFTER_SLASH,
-            labelFontWeight=alt.condition(_NO_SLASH, alt.value("bold"), alt.value("normal")),
-            labelColor=alt.condition(_NO_SLASH, alt.value(theme.ink), alt.value(theme.soft)),
-            labelLimit=190,
-            ticks=False,
-            domain=False,
-            labelPadding=8,
-        ),
-    )
+    ordered = _row_names(plot)
+    rows = _rows(plot, {id(series): name for _, members in ordered for name, series in members})
     scale = alt.Scale(type="log", nice=False, padding=8)
     axis = _quantity_axis(plot.unit, rows.figures, orient="top", domain=False, ticks=False)
     low, value = alt.X("low:Q", scale=scale, axis=axis), alt.X("value:Q", scale=scale, axis=axis)
-    spans = [_span(series, plot.unit) for series in plot.series]
+    y = _names_axis([name for group, members in ordered for name in (group, *(row for row, _ in members))], theme)
+    looks = [one for one in placement_looks(theme) if any(row["placement"] == one[0] for row in rows.marks)]
+    names = [name for name, _, _ in looks]
+    colours = _in_order(names, [colour for _, _, colour in looks])
+    legend = _legend(theme, labelExpr=f"{json.dumps(PLACES)}[datum.label]")
+    marks = _Marks(
+        rows=rows,
+        at={"x": value, "y": y},
+        from_to={"x": low, "x2": "high:Q", "y": y},
+        field="placement",
+        colour=alt.Color("placement:N", scale=colours, legend=legend),
+        quiet=alt.Color("placement:N", scale=colours, legend=None),
+        shape=alt.Shape("placement:N", scale=_in_order(names, [one for _, one, _ in looks]), legend=legend),
+        paper=theme.paper,
+    )
+    spans = [_span(name, series, plot.unit) for _, members in ordered for name, series in members]
 
     drawing = _Drawing(theme)
     drawing.add(
         "spans",
         [span for span in spans if "low" in span],
-        lambda chart: chart.mark_rule(color=theme.grid, strokeWidth=1.5).encode(x=low, x2="high:Q", y=y),
+        lambda chart: chart.mark_rule(color=theme.grid, strokeWidth=1.5).encode(**marks.from_to),
     )
-    drawing.add(
-        "intervals",
-        rows.intervals,
-        lambda chart: chart.mark_rule(strokeWidth=6).encode(
-            x=low, x2="high:Q", y=y, color=quiet, opacity=_picked(0.4, "placement")
-        ),
-    )
-    drawing.add(
-        "pairs",
-        rows.pairs,
-        lambda chart: chart.mark_rule(strokeWidth=1.5, strokeDash=[2, 2]).encode(
-            x=low, x2="high:Q", y=y, color=quiet, opacity=_picked(1, "placement")
-        ),
-    )
+    marks.spans(drawing, width=6, opacity=0.4)
     drawing.add(
         "reference_points",
         rows.reference_points,
         lambda chart: chart.mark_point(
             shape="cross", angle=45, size=46, filled=False, stroke=theme.soft, strokeWidth=1.2
-        ).encode(x=value, y=y, tooltip="tip:N"),
+        ).encode(**marks.at, tooltip="tip:N"),
     )
-    drawing.add(
-        "marks",
-        rows.marks,
-        lambda chart: chart.mark_point(size=44, strokeWidth=1.5, filled=False).encode(
-            x=value,
-            y=y,
-            color=colour,
-            shape=shape,
-            fill=alt.condition("datum.kind === 'mode'", alt.value(theme.paper), quiet),
-            opacity=_picked(1, "placement"),
-            tooltip="tip:N",
-        ),
-    )
+    marks.points(drawing)
     # The script leaves these out where the page is too narrow for them.
     drawing.add(
         "words",
@@ -333,7 +371,7 @@ def prices(plot: Plot, theme: Theme = PAGE) -> Row:
             x=alt.value("width"), y=y, text="text:N"
         ),
     )
-    return drawing.spec(plot.title, _ROW * (len(plot.series) + len(ordered)))
+    return drawing.spec(naming.title(plot), _ROW * (len(plot.series) + len(ordered)))
 
 
 def placement_looks(theme: Theme = PAGE) -> list[tuple[str, str, str]]:
@@ -342,26 +380,58 @@ def placement_looks(theme: Theme = PAGE) -> list[tuple[str, str, str]]:
 
 
 def price_order(plot: Plot) -> list[tuple[str, list[Series]]]:
-    """Questions by their best figure, and within them mechanisms by theirs."""
+    """Questions by their best figure, and within them mechanisms by theirs; answers as they were given."""
     sign = -1 if plot.better == "higher" else 1
 
     def best(series: Series) -> float:
         return min(sign * spot.value for spot in series.spots)
 
     groups: dict[str, list[Series]] = {}
-    for series in sorted(plot.series, key=best):
+    for series in plot.series if plot.kind == "answers" else sorted(plot.series, key=best):
         groups.setdefault(series.group, []).append(series)
     return list(groups.items())
 
 
-def _span(series: Series, unit: str) -> Row:
+def _row_names(plot: Plot) -> list[tuple[str, list[tuple[str, Series]]]]:
+    """The same with a name for each row that no other has: what follows the slash is shown."""
+    taken: set[str] = set()
+
+    def named(group: str, series: Series) -> tuple[str, Series]:
+        name = f"{group}/{series.title.partition('/')[2] or series.title}"
+        if name in taken:
+            name = f"{name} ({series.spots[0].case.partition('[')[0].partition('@')[0].partition('/')[2]})"
+        taken.add(name)
+        return name, series
+
+    return [(group, [named(group, series) for series in members]) for group, members in price_order(plot)]
+
+
+def _names_axis(names: Sequence[str], theme: Theme) -> alt.Y:
+    """A row a name; those without a slash are heads."""
+    return alt.Y(
+        "series:N",
+        scale=alt.Scale(domain=list(names), paddingInner=0, paddingOuter=0.2),
+        axis=alt.Axis(
+            title=None,
+            labelExpr=_AFTER_SLASH,
+            labelFontWeight=alt.condition(_NO_SLASH, alt.value("bold"), alt.value("normal")),
+            labelColor=alt.condition(_NO_SLASH, alt.value(theme.ink), alt.value(theme.soft)),
+            labelLimit=260,
+            ticks=False,
+            domain=False,
+            labelPadding=8,
+        ),
+    )
+
+
+def _span(name: str, series: Series, unit: str) -> Row:
     """From the least to the most of a row, with words for both."""
     values = [value for spot in series.spots for value in (spot.value, *(mode.median for mode in spot.modes))]
     least, most = format_quantity(min(values), unit), format_quantity(max(values), unit)
     same_unit = least.partition(" ")[2] == most.partition(" ")[2]
     words = least if least == most else f"{least.partition(' ')[0] if same_unit else least} – {most}"
     ends = {"low": min(values), "high": max(values)} if min(values) > 0 else {}
-    return {"series": series.name, "text": words, **ends}
+    return {"series": name, "text": words, **ends}
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------
@@ -383,101 +453,113 @@ def look(number: int, theme: Theme = PAGE) -> Look:
     return Look(theme.series[number % hues], _SHAPES[(number + turn) % len(_SHAPES)], _DASHES[turn % len(_DASHES)])
 
 
-def curves(plot: Plot, theme: Theme = PAGE) -> Row:
-    """Cost by a parameter on log axes: a line a series, its intervals as a band, published figures as points."""
-    rows = _rows(plot)
-    names = [series.name for series in plot.series]
-    joined = {series.name for series in plot.series if series.joined}
-    looks = [look(number, theme) for number in range(len(names))]
-    colours = _in_order(names, [one.colour for one in looks])
-    quiet = alt.Color("series:N", scale=colours, legend=None)
-    colour = alt.Color("series:N", scale=colours, legend=theme.legend)
-    shape = alt.Shape("series:N", scale=_in_order(names, [one.shape for one in looks]), legend=theme.legend)
-    dash = alt.StrokeDash("series:N", scale=_in_order(names, [list(one.dash) for one in looks]), legend=None)
+def series_looks(plot: Plot, theme: Theme = PAGE) -> dict[str, Look]:
+    """The look of each series by its name, which it has in all parts."""
+    names = dict.fromkeys(naming.of_series(series) for series in plot.series)
+    return {name: look(number, theme) for number, name in enumerate(names)}
+
+
+def curves(plot: Plot, theme: Theme = PAGE, part: int | None = None) -> Row:
+    """Cost by a parameter on log axes: a line a series, its intervals as a band, published figures as points.
+
+    A plot of several parts shows the first, and on the page whichever is chosen; ``part`` makes a figure of that alone.
+    """
+    rows = _rows(plot, {id(series): naming.of_series(series) for series in plot.series}).of_part(part)
+    looks = series_looks(plot, theme)
+    if part is not None:
+        looks = {name: one for name, one in looks.items() if any(row["series"] == name for row in rows.marks)}
+    several = part is None and bool(plot.parts)
     x = _parameter_axis(plot, sorted({row["x"] for row in (*rows.marks, *rows.reference_points)}))
-    scale = alt.Scale(type="log", nice=False, padding=10)
+    # The same axes in all parts, so that what changes is seen.
+    whole = [min(rows.figures), max(rows.figures)] if several and rows.figures else alt.Undefined
+    scale = alt.Scale(type="log", nice=False, padding=10, domain=whole)
     axis = _quantity_axis(plot.unit, rows.figures)
     low, value = alt.Y("low:Q", scale=scale, axis=axis), alt.Y("value:Q", scale=scale, axis=axis)
+    colours = _in_order(list(looks), [one.colour for one in looks.values()])
+    shapes = _in_order(list(looks), [one.shape for one in looks.values()])
+    legend = _legend(theme) if len(looks) > 1 else None
+    marks = _Marks(
+        rows=rows,
+        at={"x": x, "y": value},
+        from_to={"x": x, "y": low, "y2": "high:Q"},
+        field="series",
+        colour=alt.Color("series:N", scale=colours, legend=legend),
+        quiet=alt.Color("series:N", scale=colours, legend=None),
+        shape=alt.Shape("series:N", scale=shapes, legend=legend),
+        paper=theme.paper,
+    )
 
-    drawing = _Drawing(theme)
+    drawing = _Drawing(theme, parts=several)
+    _bounds(plot, drawing, marks, part)
+    if len(looks) <= _MOST_BANDS:
+        joined = {naming.of_series(series) for series in plot.series if series.joined}
+        drawing.add(
+            "bands",
+            [row for row in rows.intervals if row["series"] in joined],
+            lambda chart: chart.mark_area().encode(**marks.from_to, color=marks.quiet, opacity=_picked(0.16, "series")),
+        )
+    marks.spans(drawing, width=1.5, opacity=0.6)
+    _references(drawing, marks)
+    _lines(plot, drawing, marks, looks)
+    marks.points(drawing)
+    return drawing.spec(naming.title(plot, part), _HEIGHT)
+
+
+def _bounds(plot: Plot, drawing: _Drawing, marks: _Marks, part: int | None) -> None:
+    """Overheads: one figure across the whole axis, or a line where there is one at each x."""
     bounds = [
         {
-            "name": bound.name,
+            "name": naming.of_bound(bound, plot.unit),
+            "part": bound.part,
             "x": bound.x,
             "value": bound.value,
-            "tip": f"{bound.name}\n{format_quantity(bound.value, plot.unit)}",
+            "tip": naming.of_bound(bound, plot.unit),
         }
         for bound in plot.bounds
-        if bound.value > 0
+        if bound.value > 0 and part in {None, bound.part}
     ]
+    look: dict[str, Any] = {"strokeDash": [1, 4], "strokeWidth": 1.4, "color": drawing.theme.soft}
     drawing.add(
         "bounds",
         [bound for bound in bounds if bound["x"] is None],
-        lambda chart: chart.mark_rule(strokeDash=[1, 4], strokeWidth=1.4, color=theme.soft).encode(
-            y=value, tooltip="tip:N"
-        ),
+        lambda chart: chart.mark_rule(**look).encode(y=marks.at["y"], tooltip="tip:N"),
     )
     drawing.add(
         "floors",
         [bound for bound in bounds if bound["x"] is not None],
-        lambda chart: chart.mark_line(strokeDash=[1, 4], strokeWidth=1.4, color=theme.soft).encode(
-            x=x, y=value, detail="name:N"
-        ),
+        lambda chart: chart.mark_line(**look).encode(**marks.at, detail="name:N"),
     )
-    drawing.add(
-        "bands",
-        [row for row in rows.intervals if row["series"] in joined and len(names) <= _MOST_BANDS],
-        lambda chart: chart.mark_area().encode(x=x, y=low, y2="high:Q", color=quiet, opacity=_picked(0.16, "series")),
-    )
-    drawing.add(
-        "intervals",
-        rows.intervals,
-        lambda chart: chart.mark_rule(strokeWidth=1.5).encode(
-            x=x, y=low, y2="high:Q", color=quiet, opacity=_picked(0.6, "series")
-        ),
-    )
+
+
+def _references(drawing: _Drawing, marks: _Marks) -> None:
+    """Published figures: crosses on thin dashes, in the colour of what they are beside."""
     drawing.add(
         "reference_points",
-        rows.reference_points,
+        marks.rows.reference_points,
         lambda chart: chart.mark_line(strokeWidth=1, strokeDash=[3, 3]).encode(
-            x=x, y=value, color=quiet, opacity=_picked(0.5, "series")
+            **marks.at, color=marks.quiet, opacity=_picked(0.5, "series")
         ),
     )
     drawing.add(
         "reference_points",
-        rows.reference_points,
+        marks.rows.reference_points,
         lambda chart: chart.mark_point(filled=False, shape="cross", angle=45, size=42).encode(
-            x=x, y=value, color=quiet, opacity=_picked(0.7, "series"), tooltip="tip:N"
+            **marks.at, color=marks.quiet, opacity=_picked(0.7, "series"), tooltip="tip:N"
         ),
     )
+
+
+def _lines(plot: Plot, drawing: _Drawing, marks: _Marks, looks: Mapping[str, Look]) -> None:
+    joined = {naming.of_series(series) for series in plot.series if series.joined}
+    dashes = _in_order(list(looks), [list(one.dash) for one in looks.values()])
+    dash = alt.StrokeDash("series:N", scale=dashes, legend=None)
     drawing.add(
         "lines",
-        [row for row in rows.marks if row["series"] in joined and row["kind"] == "median"],
+        [row for row in marks.rows.marks if row["series"] in joined and row["kind"] == "median"],
         lambda chart: chart.mark_line(strokeWidth=1.8).encode(
-            x=x, y=value, color=quiet, strokeDash=dash, opacity=_picked(1, "series")
+            **marks.at, color=marks.quiet, strokeDash=dash, opacity=_picked(1, "series")
         ),
     )
-    drawing.add(
-        "pairs",
-        rows.pairs,
-        lambda chart: chart.mark_rule(strokeDash=[2, 2], strokeWidth=1.5).encode(
-            x=x, y=low, y2="high:Q", color=quiet, opacity=_picked(1, "series")
-        ),
-    )
-    drawing.add(
-        "marks",
-        rows.marks,
-        lambda chart: chart.mark_point(size=46, strokeWidth=1.5, filled=False).encode(
-            x=x,
-            y=value,
-            color=colour,
-            shape=shape,
-            fill=alt.condition("datum.kind === 'mode'", alt.value(theme.paper), quiet),
-            opacity=_picked(1, "series"),
-            tooltip="tip:N",
-        ),
-    )
-    return drawing.spec(plot.title, _HEIGHT)
 
 
 def _parameter_axis(plot: Plot, xs: list[int]) -> alt.X:
@@ -604,11 +686,16 @@ def png(spec: Row) -> bytes:
 
 
 def files(report: Report) -> dict[str, Row]:
-    """Every figure of a report by the name of its file, without its ending."""
+    """Every figure of a report by the name of its file, without its ending; those too that a page has as a table."""
     found: dict[str, Row] = {}
     for judged in report.sessions:
-        found |= {plot.id: prices(plot, FILE) for plot in judged.prices}
-        found |= {plot.id: curves(plot, FILE) for plot in (*judged.curves, *judged.studies)}
+        for plot in judged.plots:
+            if plot.x is None:
+                found[plot.id] = prices(plot, FILE)
+            else:
+                found |= {f"{plot.id}-{part}": curves(plot, FILE, part) for part in range(len(plot.parts))}
+                if not plot.parts:
+                    found[plot.id] = curves(plot, FILE)
     for number, compared in enumerate(report.comparisons):
         cases = sorted(compared.cases, key=lambda case: (-case.ratio, case.case))
         if cases:

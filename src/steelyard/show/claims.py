@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -13,7 +14,7 @@ from rich.table import Table
 
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings, FigureSeen, GrowthSeen, RangeSeen, Settle
-from steelyard.show import machine_code, void
+from steelyard.show import machine_code, naming, void
 from steelyard.show.console import Console, words
 from steelyard.units import format_interval, format_quantity
 
@@ -24,6 +25,8 @@ STYLES = {
     ClaimVerdict.NOT_COMPARABLE: "dim",
     ClaimVerdict.NOT_MEASURED: "dim",
 }
+#: Titles of mechanisms, by probe.
+Titles = Mapping[str, str]
 #: A sign beside each word, for those who see no colours and for print.
 SIGNS = {
     ClaimVerdict.HOLDS: "✓",
@@ -56,7 +59,7 @@ def show(findings: ClaimFindings, console: Console) -> None:
         console.print(f"on {source.machine}", style="dim")
         console.print()
         for finding in group:
-            _claim(finding, console)
+            _claim(finding, findings.titles, console)
     silent = {finding.source.id for finding in findings.findings} - {finding.source.id for finding in kept}
     if silent:
         console.print(f"{len(findings.findings) - len(kept)} claims of sources of which this session answers nothing:")
@@ -117,38 +120,44 @@ def _decided_here(finding: ClaimFinding) -> bool:
     return answered(finding) and not finding.simulated
 
 
-def _claim(finding: ClaimFinding, console: Console) -> None:
+def _claim(finding: ClaimFinding, titles: Titles, console: Console) -> None:
     claim = finding.claim
     console.print(words((finding.verdict.value.upper(), STYLES[finding.verdict]), "  ", (claim.id, "cyan")))
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="dim", no_wrap=True, min_width=8)
     lines.add_column(max_width=_WIDEST)
     lines.add_row("claim", words(claim.statement, style="bold" if answered(finding) else ""))
-    for heading, text in evidence(finding):
+    for heading, text in evidence(finding, titles):
         lines.add_row(heading, text)
-    lines.add_row("said", claim.said)
-    lines.add_row("scope", claim.scope)
-    if claim.note:
-        lines.add_row("but", claim.note)
-    for caveat in finding.caveats[:_CAVEATS]:
-        lines.add_row("caveat", caveat)
-    if len(finding.caveats) > _CAVEATS:
-        lines.add_row("caveat", f"and {len(finding.caveats) - _CAVEATS} more, which --json prints")
+    for heading, text in context(finding):
+        lines.add_row(heading, text)
     console.print(Padding(lines, (0, 0, 1, 2), expand=False))
 
 
-def evidence(finding: ClaimFinding) -> list[tuple[str, str]]:
-    """The lines of what was found, each with its heading."""
-    lines = [("here", _range(one)) for one in finding.ranges]
+def evidence(finding: ClaimFinding, titles: Titles) -> list[tuple[str, str]]:
+    """The lines of what was found, each with its heading; ``titles`` are those of mechanisms, by probe."""
+    lines = [("here", _range(one, titles)) for one in finding.ranges]
     if finding.growth:
         lines.append(("here", _growth(finding.growth)))
     if not (len(finding.ranges) == 1 and finding.ranges[0].over is None):
-        lines += [("", _figure(figure)) for figure in finding.figures]
+        lines += [("", _figure(figure, titles)) for figure in finding.figures]
     if finding.reason:
         lines.append(("why", finding.reason))
     if finding.settle:
         lines.append(("to tell", _settle(finding.settle)))
     return lines
+
+
+def context(finding: ClaimFinding) -> list[tuple[str, str]]:
+    """What was said, where it is meant to hold, what is wrong with it, and the first of its caveats."""
+    claim, more = finding.claim, len(finding.caveats) - _CAVEATS
+    return [
+        ("said", claim.said),
+        ("scope", claim.scope),
+        *([("but", claim.note)] if claim.note else []),
+        *(("caveat", caveat) for caveat in finding.caveats[:_CAVEATS]),
+        *([("caveat", f"and {more} more, which --json prints")] if more > 0 else []),
+    ]
 
 
 def short(finding: ClaimFinding) -> str:
@@ -157,10 +166,21 @@ def short(finding: ClaimFinding) -> str:
     return "; ".join([*found, *([_growth(finding.growth)] if finding.growth else [])])
 
 
-def _range(seen: RangeSeen) -> str:
-    what = f"{seen.of} over {seen.over}" if seen.over else seen.of
+def _range(seen: RangeSeen, titles: Titles) -> str:
+    """A single figure with the name of its case; of a ratio the cases stand below."""
+    if seen.over:
+        what = f"{_in_words(seen.of, titles)} over {_in_words(seen.over, titles)}"
+    else:
+        case, space, more = seen.of.partition(" ")
+        what = f"{naming.with_name(case, titles)}{space}{more}"
     by = _blocks(seen.n) if seen.n else "simulated"
     return f"{_number(seen)} ({what}, {by}); claimed: {_claimed(seen)}"
+
+
+def _in_words(label: str, titles: Titles) -> str:
+    """A case, perhaps with its metric and whether its overhead is subtracted."""
+    case, space, more = label.partition(" ")
+    return f"{naming.in_words(case, titles)}{space}{more}"
 
 
 def _number(seen: RangeSeen) -> str:
@@ -189,8 +209,8 @@ def _growth(growth: GrowthSeen) -> str:
     )
 
 
-def _figure(figure: FigureSeen) -> str:
-    name = f"{figure.case} {figure.metric}{' less overhead' if figure.net else ''}"
+def _figure(figure: FigureSeen, titles: Titles) -> str:
+    name = f"{naming.with_name(figure.case, titles)} {figure.metric}{' less overhead' if figure.net else ''}"
     value = format_quantity(figure.median, figure.unit)
     if figure.low is not None and figure.high is not None:
         value += f" {format_interval(figure.low, figure.high, figure.median, figure.unit)}"
@@ -218,16 +238,19 @@ def counts(findings: ClaimFindings) -> str:
     return ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in ClaimVerdict)
 
 
+def method(findings: ClaimFindings) -> str:
+    """How a verdict comes about, and how sure it is."""
+    return (
+        f"Intervals are of {findings.confidence:.0%}, of the ratio within blocks or of the median. A verdict stands "
+        f"only if it also does when all {findings.edges} ends of ranges are judged together (sign flips of whole "
+        "blocks, Westfall and Young), so that the chance of even one wrong verdict is held at "
+        f"{1 - findings.confidence:.0%}. Growth is judged by Akaike weights, each sweep by itself."
+    )
+
+
 def _foot(findings: ClaimFindings, console: Console) -> None:
     console.print(counts(findings), style="bold")
-    alpha = f"{1 - findings.confidence:.0%}"
-    method = (
-        f"Intervals: {findings.confidence:.0%}, of the ratio within blocks or of the median. A verdict stands only if "
-        f"it also does when all {findings.edges} ends of ranges are judged together (sign flips of whole blocks, "
-        f"Westfall and Young), so the chance of even one wrong verdict is held at {alpha}. "
-        "Growth is judged by Akaike weights, each sweep by itself."
-    )
-    console.print(method, style="dim")
+    console.print(method(findings), style="dim")
     if any(finding.verdict is ClaimVerdict.NOT_MEASURED for finding in findings.findings):
         advice = "Not measured: `steelyard run 'CASE'` measures a case, if `steelyard list` has its probe."
         console.print(advice, style="dim")

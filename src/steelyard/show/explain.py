@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from steelyard.judge.explain import Composite, Explanation, Explanations, Part, PartSeen, State, Sum
-from steelyard.show import void
+from steelyard.show import naming, void
 from steelyard.show.console import Console, grid, words
 from steelyard.units import format_interval, format_quantity
 
@@ -23,13 +23,18 @@ _STYLES = {
 }
 _CAVEATS = 3
 _NOTHING = "–"
+METHOD = (
+    "Each line is a median over the blocks of what it says, so the lines need not add up to the last digit. The "
+    "residual is the whole less its parts within each block; parts of other sessions are added by their intervals "
+    "(Zou and Donner)."
+)
 
 
 def show(findings: Explanations, console: Console) -> None:
     """Every cost with its parts and what is left, then what the session cannot say."""
     _head(findings, console)
     for explanation in findings.explained:
-        _explanation(explanation, findings.confidence, console)
+        _explanation(explanation, findings, console)
     for absent in findings.absent:
         console.print(words((absent.case, "cyan"), f" ({absent.composite}): {absent.reason}"))
     _foot(findings, console)
@@ -44,7 +49,14 @@ def show_short(findings: Explanations, console: Console) -> None:
         explained, residual = (share(each) if each else _NOTHING for each in (one.explained, one.residual))
         cost = format_quantity(one.whole.value, one.unit)
         word = words(_short(one), style=_STYLES[one.state])
-        table.add_row(words(one.composite, style="cyan"), one.case, cost, explained, residual, word)
+        table.add_row(
+            words(one.composite, style="cyan"),
+            naming.in_words(one.case, findings.titles),
+            cost,
+            explained,
+            residual,
+            word,
+        )
     for absent in findings.absent:
         row = words(absent.composite, style="cyan"), absent.case, _NOTHING, _NOTHING, _NOTHING
         table.add_row(*row, words("not in the session", style="dim"))
@@ -113,6 +125,11 @@ def said(one: Explanation) -> str:
             return "much of the cost is in none of the parts"
 
 
+def head(confidence: float) -> tuple[str, ...]:
+    """Heads of what `rows` gives."""
+    return ("made of", "times", "each", "together", f"{confidence:.0%} interval", "share")
+
+
 def rows(one: Explanation) -> list[tuple[str, ...]]:
     """What, how often, each, together, the interval and the share: the parts, their sum, the residual and the whole."""
     sums = [("explained", one.explained), ("unexplained", one.residual), (one.metric, one.whole)]
@@ -120,6 +137,14 @@ def rows(one: Explanation) -> list[tuple[str, ...]]:
         *(_part(part, one.unit) for part in one.parts),
         *((part.what, "", "not measured", "", "", "") for part in one.missing),
         *((name, "", "", *_cells(each, one.unit)) for name, each in sums if each),
+    ]
+
+
+def because(one: Explanation) -> list[str]:
+    """Of each part why it is one, which case measured it, and in which session if that is another."""
+    return [
+        f"{part.what}: {part.because} ({part.label}{f', from {part.session}' if part.session else ''})"
+        for part in one.parts
     ]
 
 
@@ -153,18 +178,21 @@ def _head(findings: Explanations, console: Console) -> None:
     console.print()
 
 
-def _explanation(one: Explanation, confidence: float, console: Console) -> None:
-    console.print(words((one.case, "bold cyan"), f"  {one.metric} ", (one.state.value.upper(), _STYLES[one.state])))
+def _explanation(one: Explanation, findings: Explanations, console: Console) -> None:
+    called = naming.in_words(one.case, findings.titles)
+    title: list[str | tuple[str, str]] = [] if called == one.case else [(called, "bold"), "  "]
+    console.print(
+        words(*title, (one.case, "bold cyan"), f"  {one.metric} ", (one.state.value.upper(), _STYLES[one.state]))
+    )
     console.print(f"  {one.made_of}")
-    numbers = ("times", "each", "together", f"{confidence:.0%} interval", "share")
-    table = grid(("  made of", *numbers), numbers)
+    first, *numbers = head(findings.confidence)
+    table = grid((f"  {first}", *numbers), numbers)
     for name, *cells in rows(one):
         table.add_row(f"  {name}", *cells, style="" if any(part.what == name for part in one.parts) else "bold")
     console.print(table)
     console.print(f"  {said(one)}")
-    for part in one.parts:
-        where = f", from {part.session}" if part.session else ""
-        console.print(f"  {part.what}: {part.because} ({part.label}{where})", style="dim")
+    for line in because(one):
+        console.print(f"  {line}", style="dim")
     for missing in one.missing:
         console.print(f"  {missing.what}: {missing.reason}")
     if one.missing:
@@ -179,11 +207,5 @@ def _explanation(one: Explanation, confidence: float, console: Console) -> None:
 
 
 def _foot(findings: Explanations, console: Console) -> None:
-    if not findings.explained:
-        return
-    text = (
-        "Each line is a median over the blocks of what it says, so the lines need not add up to the last digit. The "
-        "residual is the whole less its parts within each block; parts of other sessions are added by their intervals "
-        "(Zou and Donner)."
-    )
-    console.print(text, style="dim")
+    if findings.explained:
+        console.print(METHOD, style="dim")

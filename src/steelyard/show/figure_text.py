@@ -7,10 +7,9 @@ from steelyard.judge.cases import Figure
 from steelyard.judge.curves import Cell
 from steelyard.judge.knees import Knee
 from steelyard.judge.tables import Entry
+from steelyard.show import naming
 from steelyard.units import format_interval, format_quantity
 
-#: Where the contexts of a case run, in words, by the identifier of the placement.
-PLACES = {"same": "one CPU", "cross": "two CPUs", "free": "unpinned"}
 #: Names that are known by a shorter one.
 _SHORT = {"instructions_per_cycle": "IPC"}
 
@@ -74,7 +73,7 @@ def times(value: float | None) -> str:
 
 def knee(found: Knee) -> str:
     """Up to which rate a server keeps up, in words."""
-    who = f"{found.probe} ({found.fixed})"
+    who = f"{found.title} ({naming.settings(found.fixed.split())})"
     if found.kept is None:
         return f"{who}: not even {found.lost} requests a second" if found.lost else f"{who}: no rate could be offered"
     lost = f"not with {found.lost}" if found.lost else "the highest rate that could be offered"

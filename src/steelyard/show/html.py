@@ -97,6 +97,9 @@ def _body(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> list[Marku
     parts = [_Part("comparison", "Compared", comparing.comparisons(report))] if several else []
     for number, judged in enumerate(report.sessions):
         own = _session_parts(judged)
+        if number == 0 and _answered(judged):
+            # The first screenful is that of the answers.
+            own[0] = _Part(own[0].name, own[0].title, joined([own[0].contents, _facts(report)]))
         if number == 0:
             parts += own
         else:
@@ -130,8 +133,8 @@ def _session_parts(judged: Judged) -> list[_Part]:
     prefix = judged.prefix
     return [
         *(
-            [_Part(f"{prefix}answers", "In short", answers.answers(judged.answers))]
-            if judged.answers.prices >= WORTH_A_SCREEN and not judged.findings.void
+            [_Part(f"{prefix}answers", "In short", answers.answers(judged.answers, judged.picture))]
+            if _answered(judged)
             else []
         ),
         _Part(f"{prefix}prices", "The price list", results.prices(judged)),
@@ -148,6 +151,10 @@ def _session_parts(judged: Judged) -> list[_Part]:
         ),
         _Part(f"{prefix}doubts", "Doubts", doubts.doubts(judged.findings)),
     ]
+
+
+def _answered(judged: Judged) -> bool:
+    return judged.answers.prices >= WORTH_A_SCREEN and not judged.findings.void
 
 
 def _of(judged: Judged) -> str:
@@ -177,7 +184,7 @@ def _head(report: Report) -> list[Markup]:
         tag("h1", first.findings.machine.get("cpu", "a machine")),
         tag("p", _lede(report), class_="lede"),
         *voids,
-        definitions(_facts(report), "facts"),
+        *([] if _answered(first) else [_facts(report)]),
     ]
 
 
@@ -195,12 +202,12 @@ def _lede(report: Report) -> str:
     return words
 
 
-def _facts(report: Report) -> list[tuple[str, str]]:
+def _facts(report: Report) -> Markup:
     first = report.sessions[0]
     findings = first.findings
     machine, environment = findings.machine, findings.environment
     virtual = ", a virtual machine" if machine.get("hypervisor") == "yes" else ""
-    return [
+    facts = [
         (
             "Machine",
             f"{machine.get('logical cpus', '?')} CPUs, {machine.get('memory', '? GiB')}, "
@@ -210,6 +217,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         ("How sure", _sure(first)),
         *((_of(judged), tag("code", judged.setup.command)) for judged in report.sessions[1:]),
     ]
+    return definitions(facts, "facts")
 
 
 def _cut(command: str) -> str:

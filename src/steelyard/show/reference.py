@@ -84,7 +84,7 @@ def probes(descriptors: Sequence[Descriptor], skips: Sequence[Skip]) -> str:
     for question, members in groupby(descriptors, key=lambda descriptor: descriptor.probe.split("/")[0]):
         parts.append(f"\n## {question}\n")
         parts += table(
-            ("probe", "one operation is", "parameters", "placements", "metrics", "source"), map(_probe, members)
+            ("mechanism", "one operation is", "parameters", "placements", "metrics", "source"), map(_probe, members)
         )
     if skips:
         parts.append("\n## Not measurable where this was generated\n")
@@ -94,7 +94,7 @@ def probes(descriptors: Sequence[Descriptor], skips: Sequence[Skip]) -> str:
 
 def _probe(d: Descriptor) -> tuple[str, ...]:
     return (
-        f"{code(d.probe)}: {text(d.question)}",
+        f"{text(d.title)}, {code(d.probe)}: {text(d.question)}" if d.title else f"{code(d.probe)}: {text(d.question)}",
         text(d.operation),
         "<br>".join(_sweep(parameter) for parameter in d.parameters),
         ", ".join(d.placements),

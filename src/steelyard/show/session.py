@@ -14,7 +14,7 @@ from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Curve, Matrix
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import PriceList
-from steelyard.show import caches, figure_text, steps, tables, void
+from steelyard.show import caches, figure_text, naming, steps, tables, void
 from steelyard.show.console import Cell, Console, grid, lines, words
 from steelyard.show.doubts import grouped, listed, said_once, show_disturbances, show_skips
 from steelyard.units import format_duration, format_quantity
@@ -109,17 +109,22 @@ def _question(
     console: Console,
 ) -> None:
     rows: list[dict[str, Cell]] = []
-    for probe, members in groupby(cases, key=lambda case: case.probe):
+    for _, members in groupby(cases, key=lambda case: case.probe):
         group = list(members)
-        head = words((probe.partition("/")[2], "cyan"), (f"  {group[0].main.metric}", "dim"))
-        rows.append({"case": head})
+        rows.append({"case": words(*_mechanism(group[0])), "median": words(group[0].main.metric, style="dim")})
         for case in group:
             rows += metrics(case)
     counted = dict.fromkeys((figure_text.counter(figure) for case in cases for figure in case.counters), _COUNTERS)
     _grid(rows, {**_COLUMNS, **counted}, question, console)
-    for operation, probes in grouped((case.operation, case.probe) for case in cases):
+    for operation, probes in grouped((case.operation, case.called) for case in cases):
         console.print(f"{', '.join(probes)}: one operation is {operation}", style="dim")
     console.print()
+
+
+def _mechanism(case: CaseFinding) -> list[str | tuple[str, str]]:
+    """Its title, and the way by which it can be typed below its question."""
+    way = case.probe.partition("/")[2]
+    return [case.title, "  ", (way, "cyan")] if case.title else [(way, "cyan")]
 
 
 def _grid(rows: Sequence[dict[str, Cell]], ranks: Mapping[str, int], title: str, console: Console) -> None:
@@ -190,7 +195,8 @@ def _bar(share: float) -> str:
 
 def _curve(curve: Curve, console: Console) -> None:
     """A curve as bars on a log scale from a third of the smallest point, so that every point has a bar."""
-    console.print(f"{curve.probe} {curve.metric} by {curve.parameter}, {curve.fixed}", style="bold")
+    named = f"{curve.title} ({curve.probe})" if curve.title else curve.probe
+    console.print(f"{named} {curve.metric} by {curve.parameter}, {naming.settings(curve.settings)}", style="bold")
     table = grid((curve.parameter, "median", "(log scale)"), (curve.parameter, "median"))
     medians = [point.median for point in curve.points if point.median > 0]
     floor = math.log(min(medians) / 3) if medians else 0.0
@@ -219,7 +225,8 @@ def _short_curves(curves: Sequence[Curve], console: Console) -> None:
         for curve in members:
             first, last = (format_quantity(curve.points[end].median, curve.unit) for end in (0, -1))
             medians = [point.median for point in curve.points]
-            table.add_row(curve.probe.split("/")[1], curve.fixed, first, steps.of(medians, medians), last)
+            way = curve.title or curve.probe.split("/")[1]
+            table.add_row(way, naming.settings(curve.settings), first, steps.of(medians, medians), last)
         console.print(table)
         console.print()
 
@@ -253,7 +260,7 @@ def _price_list(prices: PriceList, findings: Findings, console: Console) -> None
 def _price(case: CaseFinding) -> dict[str, Cell]:
     cells = _figure_cells(case.main)
     return {
-        "way": words((case.probe.partition("/")[2], "cyan"), _label(case)[1:]),
+        "way": words(*_mechanism(case), _label(case)[1:]),
         "cost": cells["median"],
         "95 % interval": cells.get("95 % interval", ""),
         "of one": words(case.main.metric, style="dim"),
@@ -271,23 +278,25 @@ def _price_of_other_kinds(case: CaseFinding) -> dict[str, Cell]:
 
 
 def _matrix(matrix: Matrix, console: Console) -> None:
-    """Ways across, the parameter down, a published figure below ours; split where the terminal is narrow."""
-    cells = {way: [figure_text.cell(row.get(way), matrix.unit) for row in matrix.rows.values()] for way in matrix.ways}
-    widths = {way: max(len(way), *(len(line) for cell in cells[way] for line in cell)) for way in matrix.ways}
-    unpinned = "@free" in matrix.fixed
-    said = "published in brackets" + ("; unpinned: a mixture of one CPU and several" if unpinned else "")
-    left = list(matrix.ways)
+    """Ways down, the parameter across, a published figure below ours; split where the terminal is narrow."""
+    said = "published in brackets" + (
+        "; unpinned: a mixture of one CPU and several" if "@free" in matrix.settings else ""
+    )
+    cells = {x: [figure_text.cell(row.get(way), matrix.unit) for way in matrix.ways] for x, row in matrix.rows.items()}
+    widths = {x: max(len(str(x)), *(len(line) for cell in column for line in cell)) for x, column in cells.items()}
+    first = max(len(matrix.parameter), *map(len, matrix.ways))
+    left = list(matrix.rows)
     while left:
         shown = [left.pop(0)]
-        room = console.width - len(matrix.parameter) - 8 - widths[shown[0]]
-        while left and room > widths[left[0]] + _GAP:
+        room = console.width - first - _GAP - widths[shown[0]]
+        while left and room >= widths[left[0]] + _GAP:
             room -= widths[left[0]] + _GAP
             shown.append(left.pop(0))
-        table = grid((matrix.parameter, *shown), (matrix.parameter, *shown))
-        title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed} ({said})"
+        table = grid((matrix.parameter, *map(str, shown)), [str(x) for x in shown])
+        title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {naming.settings(matrix.settings)} ({said})"
         console.print(words(title, style="bold"))
-        for number, x in enumerate(matrix.rows):
-            table.add_row(str(x), *(lines(*cells[way][number]) for way in shown))
+        for number, way in enumerate(matrix.ways):
+            table.add_row(way, *(lines(*cells[x][number]) for x in shown))
         console.print(table)
         console.print()
 
@@ -301,10 +310,15 @@ def _caches(findings: Findings, console: Console) -> None:
 
 def _doubts(findings: Findings, console: Console) -> None:
     """Caveats once each with the cases they belong to, then failures, skips and what disturbed the machine."""
-    listed(console, "caveats", said_once((caveat, case.case) for case in findings.cases for caveat in case.caveats))
+
+    def named(case: str) -> str:
+        return naming.with_name(case, findings.titles)
+
+    said = ((caveat, named(case.case)) for case in findings.cases for caveat in case.caveats)
+    listed(console, "caveats", said_once(said))
     listed(console, "controls", (f"{control.name} {control.state}: {control.said}" for control in findings.controls))
-    listed(console, "failed", (f"{case}: {error}" for case, error in findings.failures.items()))
-    listed(console, "cleaned up", (f"{case}: {'; '.join(what)}" for case, what in findings.leftovers.items()))
+    listed(console, "failed", (f"{named(case)}: {error}" for case, error in findings.failures.items()))
+    listed(console, "cleaned up", (f"{named(case)}: {'; '.join(what)}" for case, what in findings.leftovers.items()))
     show_skips(findings.skips, console)
     show_disturbances(findings.disturbances, console)
     errors = (

@@ -15,7 +15,7 @@ from steelyard.judge.replication import Outlook, Replicated, Replication, Shown
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.records import Skip
 from steelyard.show import claims as claim_words
-from steelyard.show import figure_text, tables, void
+from steelyard.show import figure_text, naming, tables, void
 from steelyard.show.claims import SIGNS, STYLES
 from steelyard.show.console import Console, words
 from steelyard.show.doubts import said_once
@@ -34,7 +34,7 @@ def show(found: Replication, console: Console) -> None:
     void.show(found.session.void, console)
     console.print()
     tables.show(found.tables, console)
-    _figures(found.figures, console)
+    _figures(found, console)
     _statements(found, console)
     _errata(found, console)
     _absent(found, console)
@@ -43,7 +43,8 @@ def show(found: Replication, console: Console) -> None:
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
-def _figures(rows: Sequence[Replicated], console: Console) -> None:
+def _figures(found: Replication, console: Console) -> None:
+    rows = found.figures
     measured = [row for row in rows if row.case is not None]
     if not measured:
         return
@@ -57,13 +58,17 @@ def _figures(rows: Sequence[Replicated], console: Console) -> None:
         figure = row.published.figure
         then = format_quantity(figure.value, figure.unit) + ("!" if figure.error else "")
         now = "–" if row.value is None else format_quantity(row.value, row.unit)
-        grid.add_row(figure.mechanism, then, now, figure_text.times(row.times), row.case or "")
+        grid.add_row(figure.mechanism, then, now, figure_text.times(row.times), _case_of(row, found))
     console.print(grid)
     if any(row.published.figure.error for row in measured):
         console.print(tables.WRONG, style="dim")
     if len(measured) < len(rows):
         console.print(f"{len(rows) - len(measured)} more figures have no case that was measured.", style="dim")
     console.print()
+
+
+def _case_of(row: Replicated, found: Replication) -> str:
+    return naming.with_name(row.case or "", found.session.titles)
 
 
 # --- statements -------------------------------------------------------------------------------------------------------
@@ -77,19 +82,19 @@ def _statements(found: Replication, console: Console) -> None:
         console.print(
             words((f"{SIGNS[one.verdict]} {one.verdict.value}", STYLES[one.verdict]), "  ", one.claim.statement)
         )
-        console.print(Padding(_both(one), (0, 0, 0, 2), expand=False))
+        console.print(Padding(_both(one, found.session.titles), (0, 0, 0, 2), expand=False))
     if asked:
         console.print()
 
 
-def _both(one: ClaimFinding) -> Table:
+def _both(one: ClaimFinding, titles: claim_words.Titles) -> Table:
     """What the study has and what is found here, below each other."""
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="dim", no_wrap=True, min_width=7)
     lines.add_column(max_width=_WIDEST)
     lines.add_row("then", one.claim.said)
     lines.add_row("simulated" if one.simulated else "here", claim_words.short(one) or "–")
-    for heading, text in claim_words.evidence(one):
+    for heading, text in claim_words.evidence(one, titles):
         if heading in {"why", "to tell"}:
             lines.add_row(heading, text)
     return lines
@@ -112,17 +117,18 @@ def _errata(found: Replication, console: Console) -> None:
         lines.add_row("said", erratum.concluded)
         lines.add_row("but", erratum.so)
         for one in seen.shown:
-            lines.add_row("here", shown(one))
+            lines.add_row("here", shown(one, found.session.titles))
         console.print(Padding(lines, (0, 0, 0, 4), expand=False))
     console.print()
 
 
-def shown(one: Shown) -> str:
+def shown(one: Shown, titles: claim_words.Titles) -> str:
     """What a case of an erratum gave here."""
+    case = naming.with_name(one.case, titles)
     if one.cases == 1:
-        return f"{one.case} {format_quantity(one.least, one.unit)}"
+        return f"{case} {format_quantity(one.least, one.unit)}"
     ends = f"{format_quantity(one.least, one.unit)} to {format_quantity(one.greatest, one.unit)}"
-    return f"{one.case} {ends} in {one.cases} cases"
+    return f"{case} {ends} in {one.cases} cases"
 
 
 def absences(found: Replication) -> list[str]:

@@ -12,8 +12,8 @@ from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.findings import Findings
 from steelyard.judge.history import ChangePoint, History, Series
 from steelyard.records import Header, Record
-from steelyard.show import comparison, history, void
-from steelyard.show.page.markup import Markup, listed, table, tag
+from steelyard.show import comparison, history, naming, void
+from steelyard.show.page.markup import Markup, listed, named, table, tag
 from steelyard.units import format_interval, format_quantity
 
 _HERE = Path(__file__).parent
@@ -172,7 +172,7 @@ def session(name: str, findings: Findings) -> str:
     machine = findings.machine
     rows = [
         (
-            tag("a", case.case, href=link("history", case=case.case), class_="case"),
+            tag("a", named(naming.of_case(case), case.case), href=link("history", case=case.case)),
             format_quantity(case.main.median, case.main.unit),
             _interval(case),
             str(case.main.n),

@@ -36,12 +36,13 @@ def weighed(
     shares: Mapping[str, Sequence[float]] | None = None,
     baselines: Mapping[str, str] | None = None,
     skips: Mapping[str, str] | None = None,
-    family: str | None = None,
+    family: str | Mapping[str, str] | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> Session:
     """The session in which each case cost so many seconds in each block; None where the block has no run.
 
     shares: a second metric, `share`, of unit 1. baselines: the case that is subtracted. skips: subject and reason.
-    family: of the probes whose way begins with it.
+    family: of the probes whose way begins with it, or by probe. titles: of mechanisms, by probe.
     """
     cases = {name: the_case(name) for name in costs}
     runs = [
@@ -52,7 +53,7 @@ def weighed(
     ]
     planned = tuple(a_planned(case, baseline=(baselines or {}).get(name)) for name, case in cases.items())
     skipped = [Skip(subject=subject, reason=reason) for subject, reason in (skips or {}).items()]
-    header = a_header(*cases.values(), probes=tuple(_descriptors(cases.values(), family)))
+    header = a_header(*cases.values(), probes=tuple(_descriptors(cases.values(), family, titles or {})))
     return a_session(*skipped, Plan(cases=planned, blocks=8), *runs, header=header)
 
 
@@ -61,12 +62,14 @@ def _value(cost, shares, block):
     return a_value(cost, OPERATIONS, readings=readings)
 
 
-def _descriptors(cases, family):
+def _descriptors(cases, family, titles):
     metrics = (a_metric(), a_metric("share", unit="1", better="neither", over="shared", per="one", doc="a share"))
     for case in cases:
         parameters = tuple(
             an_integer(name, value, maximum=10**6) if isinstance(value, int) else a_choice(name, value)
             for name, value in case.parameters.items()
         )
-        own = family if family and f"/{family}_" in case.probe else None
-        yield a_descriptor(case.probe, metrics=metrics, parameters=parameters, placements=("same", "free"), family=own)
+        own = family if isinstance(family, str) and f"/{family}_" in case.probe else None
+        own = family.get(case.probe) if isinstance(family, dict) else own
+        names = {"family": own, "title": titles.get(case.probe)}
+        yield a_descriptor(case.probe, metrics=metrics, parameters=parameters, placements=("same", "free"), **names)

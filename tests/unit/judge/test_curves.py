@@ -22,7 +22,7 @@ def swept(*points: tuple[int, str]):
 
 def test_three_points_make_a_curve_in_the_order_of_the_parameter():
     [curve] = swept((4, "a"), (1, "a"), (2, "a"))
-    assert (curve.parameter, curve.fixed, curve.unit) == ("n", "kind=a @same", "s")
+    assert (curve.parameter, curve.settings, curve.unit) == ("n", ("kind=a", "@same"), "s")
     assert [(point.x, point.median) for point in curve.points] == [(n, pytest.approx(n * 1e-6)) for n in (1, 2, 4)]
 
 
@@ -31,9 +31,9 @@ def test_two_points_make_no_curve():
 
 
 def test_what_else_differs_makes_another_curve():
-    assert [curve.fixed for curve in swept(*((n, kind) for kind in "ab" for n in (1, 2, 4)))] == [
-        "kind=a @same",
-        "kind=b @same",
+    assert [curve.settings for curve in swept(*((n, kind) for kind in "ab" for n in (1, 2, 4)))] == [
+        ("kind=a", "@same"),
+        ("kind=b", "@same"),
     ]
 
 
@@ -60,7 +60,8 @@ def test_an_underscore_in_a_name_makes_no_family():
 
 def test_three_ways_of_one_family_make_a_matrix():
     [matrix] = a_family(pipe=1e-6, tcp=2e-6, queue=3e-6).matrices
-    assert (matrix.family, matrix.parameter, matrix.fixed) == ("message/carry", "size", "kind=process @same")
+    assert (matrix.family, matrix.parameter) == ("message/carry", "size")
+    assert matrix.settings == ("kind=process", "@same")
     assert matrix.ways == WAYS
     assert round(matrix.rows[2]["tcp"].median * 1e6, 1) == 4.0
 
@@ -86,7 +87,8 @@ def test_placements_are_separate_matrices():
         for size in (1, 2)
         for placement in ("same", "cross")
     }
-    assert sorted(matrix.fixed for matrix in judge(weighed(costs, family="carry")).matrices) == ["@cross", "@same"]
+    found = judge(weighed(costs, family="carry")).matrices
+    assert sorted(matrix.settings for matrix in found) == [("@cross",), ("@same",)]
 
 
 def test_a_narrow_terminal_gets_the_matrix_in_parts():

@@ -8,7 +8,7 @@ from steelyard.judge.knees import RatePoint, knees
 
 def points(*seen: tuple[int, float | None, float | None], probe="request/a", fixed="@cross"):
     return [
-        RatePoint(probe=probe, fixed=fixed, rate=rate, answered=answered, latency_s=latency)
+        RatePoint(probe=probe, title=probe, fixed=fixed, rate=rate, answered=answered, latency_s=latency)
         for rate, answered, latency in seen
     ]
 

@@ -12,3 +12,10 @@ def test_the_catalog_is_shown_by_question_with_sweeps_and_placements():
     text = printed(catalog.show, [descriptor], [Skip(subject="a/b", reason="no [Go]")])
     assert "n=1,2 kind=a,b @same,@free" in text
     assert "a/b: no [Go]" in text
+
+
+def test_a_title_stands_beside_what_can_be_typed():
+    titled = a_descriptor("lock/counter_pi", title="mutex with priority inheritance")
+    text = printed(catalog.show, [titled, a_descriptor("lock/mine")], [])
+    assert "  mutex with priority inheritance  lock/counter_pi  What does" in text
+    assert "  lock/mine  What does" in text

@@ -7,8 +7,10 @@ import msgspec
 import pytest
 
 from steelyard.judge.plots import Bound
+from steelyard.judge.report import report as reported
 from steelyard.show import charts
-from tests.reporting import BIMODAL, MARKUP, a_full_session, a_report, hostile
+from tests.reporting import MARKUP, a_full_session, a_report, hostile
+from tests.unit.judge.sessions import steady, weighed
 
 
 @pytest.fixture(scope="module")
@@ -16,8 +18,8 @@ def report():
     return a_report()
 
 
-def curve(report, title):
-    [found] = [plot for plot in report.sessions[0].curves if plot.title.startswith(title)]
+def curve(report, subject):
+    [found] = [plot for plot in report.sessions[0].curves if plot.subject == subject]
     return found
 
 
@@ -40,8 +42,9 @@ def test_every_case_of_the_price_list_is_a_mark_and_a_mixture_is_two(report):
     marks = charts.prices(prices)["datasets"]["marks"]
     cases = [mark["tip"].split("\n")[0] for mark in marks]
     assert len(set(cases)) == sum(len(series.spots) for series in prices.series)
-    assert cases.count(BIMODAL) == 2
-    assert [mark["kind"] for mark in marks if mark["tip"].startswith(BIMODAL)] == ["mode", "mode"]
+    bimodal = "switch/pipe, kind thread, unpinned"
+    assert cases.count(bimodal) == 2
+    assert [mark["kind"] for mark in marks if mark["tip"].startswith(bimodal)] == ["mode", "mode"]
 
 
 def test_questions_come_in_the_order_of_their_cheapest_mechanism(report):
@@ -51,16 +54,16 @@ def test_questions_come_in_the_order_of_their_cheapest_mechanism(report):
 
 def test_a_curve_has_its_intervals_its_overhead_and_a_line_for_what_may_be_joined(report):
     drawn = charts.curves(curve(report, "switch/yield"))["datasets"]
-    assert {row["series"] for row in drawn["lines"]} == {"kind=thread", "kind=process"}
+    assert {row["series"] for row in drawn["lines"]} == {"kind thread", "kind process"}
     assert len(drawn["intervals"]) == len(drawn["bands"]) == 8
     assert all(row["low"] <= row["high"] for row in drawn["intervals"])
     [bound] = drawn["bounds"]
-    assert bound["tip"].startswith("overhead: call/loop@same")
+    assert bound["tip"].startswith("overhead: call/loop, one CPU, 0.3")
 
 
 def test_an_overhead_that_grows_is_a_line_and_not_one_across_for_each_point(report):
     plot = curve(report, "switch/yield")
-    bounds = tuple(Bound(name="overhead: call", value=x * 1e-9, x=x) for x in (1, 16, 128))
+    bounds = tuple(Bound(kind="overhead", title="call", settings=(), value=x * 1e-9, x=x) for x in (1, 16, 128))
     spec = charts.curves(msgspec.structs.replace(plot, bounds=bounds))
     assert "bounds" not in spec["datasets"]
     assert [row["x"] for row in spec["datasets"]["floors"]] == [1, 16, 128]
@@ -69,7 +72,7 @@ def test_an_overhead_that_grows_is_a_line_and_not_one_across_for_each_point(repo
 
 
 def test_a_published_figure_is_a_reference_point_that_says_where_it_is_from_and_what_is_wrong_with_it(report):
-    reference_points = charts.curves(curve(report, "lock/counter"))["datasets"]["reference_points"]
+    reference_points = charts.curves(curve(report, "counter"))["datasets"]["reference_points"]
     assert any("2014" in point["tip"] and "but:" in point["tip"] for point in reference_points)
 
 
@@ -85,16 +88,61 @@ def test_series_of_a_large_family_look_different():
     assert len({(one.colour, one.shape, one.dash) for one in looks}) == 24
 
 
+def in_parts():
+    """A family of which each place is a part."""
+    names = [f"message/channel_{letter}" for letter in "abcdefgh"]
+    costs = {
+        f"{name}[size={size}]{where}": steady((size + number) * 1e-9 * (1 if where == "@same" else 30))
+        for number, name in enumerate(names)
+        for size in (1024, 4096, 65536)
+        for where in ("@same", "@free")
+    }
+    [judged] = reported([weighed(costs, family="channel", titles={names[0]: "pipe"})]).sessions
+    [plot] = judged.curves
+    return plot
+
+
+def test_a_plot_of_several_parts_shows_one_at_a_time_on_axes_that_stay():
+    plot = in_parts()
+    spec = charts.curves(plot)
+    assert all({"filter": "datum.part === part"} in layer["transform"] for layer in spec["layer"])
+    assert {"name": "part", "value": 0} in spec["params"]
+    assert {row["part"] for row in spec["datasets"]["marks"]} == {0, 1}
+    assert {row["series"] for row in spec["datasets"]["marks"] if row["part"] == 1} >= {"pipe", "h"}
+    [low, high] = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert low == min(row["low"] for row in spec["datasets"]["intervals"])
+    assert high == max(row["high"] for row in spec["datasets"]["intervals"])
+
+
+def test_a_file_has_one_part_and_says_which():
+    plot = in_parts()
+    for number, words in enumerate(("one CPU", "unpinned")):
+        spec = charts.curves(plot, charts.FILE, number)
+        assert spec["title"] == f"Message: channel by size, {words}"
+        assert {row["part"] for row in spec["datasets"]["marks"]} == {number}
+        assert not any(one["name"] == "part" for one in spec["params"])
+
+
+def test_a_row_has_the_title_of_its_mechanism_and_no_two_rows_are_one():
+    titles = {"message/channel_a": "pipe", "message/channel_b": "pipe"}
+    costs = {f"message/channel_{way}[size={size}]@same": steady(1e-6) for way in "abcdef" for size in (1, 2)}
+    [judged] = reported([weighed(costs, titles=titles)]).sessions
+    rows = charts.prices(judged.prices[0])["datasets"]["marks"]
+    assert {row["series"] for row in rows} == {
+        *("message/pipe", "message/pipe (channel_b)", "message/channel_c", "message/channel_d"),
+        *("message/channel_e", "message/channel_f"),
+    }
+
+
 def test_a_layer_without_data_is_left_out(report):
     spec = charts.curves(curve(report, "switch/yield"))
     assert {layer["data"]["name"] for layer in spec["layer"]} == set(spec["datasets"])
 
 
 def test_no_text_of_a_session_gets_into_an_expression_or_a_field():
-    from steelyard.judge.report import report as reported
-
     [judged] = reported([hostile(a_full_session())]).sessions
     for plot in (*judged.prices, *judged.curves):
+        assert plot.drawn or plot.kind == "curves"
         spec = charts.prices(plot) if plot.x is None else charts.curves(plot)
         spoilt = {key for key, text in strings(spec) if MARKUP in text}
         assert spoilt <= {"title", "domain"}

@@ -117,3 +117,10 @@ def test_the_short_form_has_a_line_for_each_answered_claim_and_no_evidence():
     assert "NOT MEASURED  " not in text
     assert "not measured" in text
     assert "claimed:" not in text
+
+
+def test_what_a_verdict_rests_on_is_said_in_words_beside_the_names_of_cases():
+    session = weighed(CALLS, titles={"call/syscall": "system call", "call/direct": "function call"})
+    text = entry(printed(session), "system-call-negligible")
+    assert "(system call, one CPU over function call, one CPU, 8 blocks); claimed: at most 2.50" in text
+    assert "system call, one CPU (call/syscall@same) operation 150 ns [" in text

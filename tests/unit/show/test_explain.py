@@ -82,3 +82,9 @@ def test_objects_carry_the_state_and_every_figure():
     assert one["parts"][0]["cost"] == pytest.approx(4e-6)
     (absent,) = shown.as_json(explain(weighed({"call/enter@same": steady(1e-6)}), {"tube": TUBE}))
     assert absent["state"] == "not measured"
+
+
+def test_the_mechanism_has_its_title_beside_its_case():
+    found = findings(titles={"message/tube": "tube"})
+    assert "tube, one CPU message/tube@same operation A LARGE RESIDUAL" in " ".join(printed(found).split())
+    assert "tube, one CPU" in printed(found, shown.show_short)

@@ -9,7 +9,7 @@ from tests.making import a_choice, a_descriptor, an_integer
 def test_every_probe_is_a_row_of_its_question():
     descriptors = [a_descriptor("call/direct"), a_descriptor("call/indirect"), a_descriptor("switch/yield")]
     text = reference.probes(descriptors, [])
-    assert text.count("| probe |") == 2
+    assert text.count("| mechanism |") == 2
     assert (
         text.index("## call") < text.index("`call/indirect`") < text.index("## switch") < text.index("`switch/yield`")
     )
@@ -63,3 +63,9 @@ def test_the_errata_say_first_what_the_oldest_study_got_right():
     oldest = next(study for study in studies.library().studies if study.source.name == "linux-scheduler-1999")
     assert text.index(oldest.right) < text.index("| where |")
     assert text.count("\n| ") - 2 * text.count("| where |") == sum(len(one.errata) for one in studies.library().studies)
+
+
+def test_a_mechanism_has_its_title_before_what_can_be_typed():
+    text = reference.probes([a_descriptor("switch/yield", title="sched_yield"), a_descriptor("switch/mine")], [])
+    assert "| sched_yield, `switch/yield`: What" in text
+    assert "| `switch/mine`: What" in text

@@ -4,6 +4,7 @@
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from steelyard.judge.caches import CacheLevels
 from steelyard.judge.cases import CaseFinding, Figure, Mode, Net
@@ -271,3 +272,18 @@ def test_a_curve_of_nothing_is_no_error():
 def test_a_flat_curve_is_no_error():
     curve = a_curve(dict.fromkeys((1, 2, 3), 1e-6))
     assert "1.00 µs" in shown(curves=(curve,))
+
+
+def test_a_mechanism_has_its_title_beside_its_way():
+    case = a_case_finding(title="steady example", caveats=("noisy",))
+    text = shown(case, titles={"example/steady": "steady example"})
+    assert re.search("^steady example  steady +operation", text, re.MULTILINE)
+    assert "steady example: one operation is one example" in text
+    assert "  steady example, one CPU (example/steady@same): noisy" in text
+
+
+def test_a_curve_has_the_title_of_its_mechanism_and_its_place_in_words():
+    curve = a_curve({1: 1e-6, 2: 2e-6, 4: 4e-6}, title="steady example")
+    assert f"steady example ({curve.probe}) operation by n, one CPU" in shown(curves=(curve,))
+    many = tuple(replace(curve, probe=f"a/b{number}") for number in range(13))
+    assert re.search(r"steady example +one CPU +1.00 µs", shown(curves=many))

@@ -5,20 +5,23 @@ from __future__ import annotations
 
 from steelyard.judge.answers import Amount, Answers, Group, Price
 from steelyard.judge.claims import ClaimVerdict
+from steelyard.judge.plots import Plot
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.show import claims as claim_words
-from steelyard.show.answers import more, ratio
-from steelyard.show.figure_text import PLACES
+from steelyard.show.answers import more, ratio, spread
+from steelyard.show.naming import PLACES
+from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, joined, table, tag
-from steelyard.units import format_interval, format_quantity
+from steelyard.units import format_quantity
 
 
-def answers(found: Answers) -> Markup:
-    """Prices by group, then the statements that are most unlike their fame."""
+def answers(found: Answers, picture: Plot | None) -> Markup:
+    """Prices by group, the statements that are most unlike their fame, and the prices as a picture."""
     statements = [*found.failing, *found.holding]
     return joined(
         [
-            tag("div", *(_group(group) for group in found.groups), class_="answers"),
+            tag("div", *(_group(group) for group in found.groups if len(group.at) < 2), class_="answers"),
+            tag("div", *(_group(group) for group in found.groups if len(group.at) > 1), class_="answers wide"),
             *(
                 [
                     tag("h3", "What people say, and here"),
@@ -28,6 +31,7 @@ def answers(found: Answers) -> Markup:
                 if statements
                 else []
             ),
+            *([figures.picture(picture)] if picture else []),
         ]
     )
 
@@ -47,10 +51,7 @@ def _amount(amount: Amount | None) -> str:
         return "–"
     if amount.at_most and amount.high is not None:
         return f"at most {format_quantity(amount.high, amount.unit)}"
-    price = format_quantity(amount.median, amount.unit)
-    if amount.low is None or amount.high is None:
-        return price
-    return f"{price} {format_interval(amount.low, amount.high, amount.median, amount.unit)}"
+    return joined([format_quantity(amount.median, amount.unit), " ", tag("span", spread(amount), class_="spread")])
 
 
 def _statement(finding: ClaimFinding) -> list[Markup]:

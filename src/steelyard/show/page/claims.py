@@ -8,10 +8,8 @@ from itertools import groupby
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
 from steelyard.show import machine_code
-from steelyard.show.claims import SIGNS, answered, counts, evidence, short
+from steelyard.show.claims import SIGNS, Titles, answered, context, counts, evidence, method, short
 from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
-
-_CAVEATS = 3
 
 
 def claims(findings: ClaimFindings) -> Markup:
@@ -23,17 +21,22 @@ def claims(findings: ClaimFindings) -> Markup:
     return joined(
         [
             tag("p", f"{counts(findings)}.", class_="lead"),
-            *map(_source, heard),
+            *(_source(members, findings.titles) for members in heard),
             *(
-                [fold(f"{len(silent)} sources of which this session answers nothing", *map(_source, silent))]
+                [
+                    fold(
+                        f"{len(silent)} sources of which this session answers nothing",
+                        *(_source(members, findings.titles) for members in silent),
+                    )
+                ]
                 * bool(silent)
             ),
-            tag("p", _method(findings), class_="soft"),
+            tag("p", method(findings), class_="soft"),
         ]
     )
 
 
-def _source(members: list[ClaimFinding]) -> Markup:
+def _source(members: list[ClaimFinding], titles: Titles) -> Markup:
     source = members[0].source
     order = list(ClaimVerdict)
     said = sorted((one for one in members if answered(one)), key=lambda one: order.index(one.verdict))
@@ -44,10 +47,10 @@ def _source(members: list[ClaimFinding]) -> Markup:
         [
             tag("h3", f"{source.cited}, {source.year}"),
             tag("p", f"Machine: {source.machine}.", class_="soft"),
-            *(_claim(one) for one in decided),
-            *([fold(f"{len(undecided)} undecided", *(_claim(one) for one in undecided))] if undecided else []),
+            *_claims(decided, titles),
+            *([fold(f"{len(undecided)} undecided", *_claims(undecided, titles))] if undecided else []),
             *(
-                [fold(f"{len(unanswered)} not measured, or not comparable", *(_claim(one) for one in unanswered))]
+                [fold(f"{len(unanswered)} not measured, or not comparable", *_claims(unanswered, titles))]
                 if unanswered
                 else []
             ),
@@ -55,25 +58,24 @@ def _source(members: list[ClaimFinding]) -> Markup:
     )
 
 
-def _claim(finding: ClaimFinding) -> Markup:
+def _claims(findings: list[ClaimFinding], titles: Titles) -> list[Markup]:
+    return [_claim(finding, titles) for finding in findings]
+
+
+def _claim(finding: ClaimFinding, titles: Titles) -> Markup:
     claim, verdict = finding.claim, finding.verdict
-    here = [text for heading, text in evidence(finding) if heading in {"here", ""}]
-    why = [(heading, text) for heading, text in evidence(finding) if heading not in {"here", ""}]
-    shown = finding.caveats[:_CAVEATS]
-    more = len(finding.caveats) - len(shown)
+    found_lines = evidence(finding, titles)
+    here = [text for heading, text in found_lines if heading in {"here", ""}]
+    why = [(heading, text) for heading, text in found_lines if heading not in {"here", ""}]
     pairs = [
         *([("here", joined(tag("div", text) for text in here))] if here else []),
         *((heading, text) for heading, text in why),
-        ("said", claim.said),
-        ("scope", claim.scope),
-        *([("but", claim.note)] if claim.note else []),
+        *context(finding),
         *(
             (figure.case, fold(machine_code.counted(figure.loops), tag("pre", machine_code.listing(figure.loops))))
             for figure in finding.figures
             if figure.loops
         ),
-        *(("caveat", caveat) for caveat in shown),
-        *([("", f"and {more} more caveats")] if more > 0 else []),
     ]
     word = tag("span", f"{SIGNS[verdict]} {verdict.value}", class_=f"verdict {verdict.value.replace(' ', '-')}")
     found = tag("span", short(finding), class_="found") if finding.ranges or finding.growth else Markup()
@@ -82,12 +84,4 @@ def _claim(finding: ClaimFinding) -> Markup:
         tag("summary", word, tag("span", claim.statement, found, class_="statement")),
         definitions(pairs),
         class_="claim",
-    )
-
-
-def _method(findings: ClaimFindings) -> str:
-    return (
-        f"Intervals are of {findings.confidence:.0%}. A verdict stands only if it also does when all {findings.edges} "
-        "ends of ranges are judged together (sign flips of whole blocks, Westfall and Young), so that the chance of "
-        f"even one wrong verdict is held at {1 - findings.confidence:.0%}."
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from steelyard.judge.findings import Findings
+from steelyard.show import naming
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 
 _SIGNS = {"passed": "✓", "doubtful": "?", "failed": "✗", "too few blocks to tell": "?"}
@@ -15,10 +16,14 @@ _IN_THE_OPEN = 6
 
 def doubts(findings: Findings) -> Markup:
     """All of them, the short lists in the open."""
+
+    def named(case: str) -> str:
+        return naming.with_name(case, findings.titles)
+
     by_caveat: dict[str, list[str]] = {}
     for case in findings.cases:
         for caveat in case.caveats:
-            by_caveat.setdefault(caveat, []).append(case.case)
+            by_caveat.setdefault(caveat, []).append(named(case.case))
     errors = dict.fromkeys(
         f"{item.figure.mechanism}: {item.figure.error} [{item.source.id}, {item.source.year}]"
         for item in findings.known_wrong
@@ -28,9 +33,11 @@ def doubts(findings: Findings) -> Markup:
             _controls(findings),
             _list("What disturbed the machine", (f"{one.what}; {one.advice}" for one in findings.disturbances)),
             _list("Caveats", (f"{caveat}: {_some(cases)}" for caveat, cases in by_caveat.items())),
-            _list("Failed", (f"{case}: {error}" for case, error in findings.failures.items())),
+            _list("Failed", (f"{named(case)}: {error}" for case, error in findings.failures.items())),
             _list("Could not be measured here", (f"{skip.subject}: {skip.reason}" for skip in findings.skips)),
-            _list("Cleaned up after", (f"{case}: {'; '.join(what)}" for case, what in findings.leftovers.items())),
+            _list(
+                "Cleaned up after", (f"{named(case)}: {'; '.join(what)}" for case, what in findings.leftovers.items())
+            ),
             _list("Known errors of published figures", errors),
         ]
     )

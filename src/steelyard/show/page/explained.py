@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from steelyard.judge.explain import Explanation, Explanations, State
-from steelyard.show.explain import rows, said, share
+from steelyard.show import naming
+from steelyard.show.explain import METHOD, because, head, rows, said, share
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 from steelyard.units import format_quantity
 
@@ -18,26 +19,21 @@ def explained(findings: Explanations) -> Markup:
     """A fold a cost."""
     return joined(
         [
-            tag(
-                "p",
-                "Each cost as a sum of simpler ones that were measured beside it. The residual is the whole less its "
-                "parts within each block; parts that cost more than the whole are said to.",
-                class_="lead",
-            ),
-            *(_one(one, findings.confidence) for one in whole(findings)),
+            tag("p", "Each cost as a sum of simpler ones that were measured beside it.", class_="lead"),
+            *(_one(one, findings) for one in whole(findings)),
+            tag("p", METHOD, class_="soft"),
         ]
     )
 
 
-def _one(one: Explanation, confidence: float) -> Markup:
-    head = ("made of", "times", "each", "together", f"{confidence:.0%} interval", "share")
+def _one(one: Explanation, findings: Explanations) -> Markup:
     cost = format_quantity(one.whole.value, one.unit)
     residual = f", unexplained {share(one.residual)}" if one.residual else ""
-    title = f"{one.case} {one.metric}"
+    title = f"{naming.with_name(one.case, findings.titles)} {one.metric}"
     return fold(
         f"{title}: {cost}{residual}, {one.state.value}",
         tag("p", f"{one.made_of}. {said(one).capitalize()}."),
-        table(head, rows(one), caption=title),
-        listed([f"{part.what}: {part.because} ({part.label})" for part in one.parts]),
+        table(head(findings.confidence), rows(one), caption=title),
+        listed(because(one)),
         *([tag("p", one.note)] if one.note else []),
     )

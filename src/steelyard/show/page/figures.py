@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from steelyard.judge.comparisons import Compared
-from steelyard.judge.plots import Bound, Plot, Series
-from steelyard.show import charts
+from steelyard.judge.plots import Plot, Series
+from steelyard.show import charts, naming, steps
 from steelyard.show.comparison import interval, percent, verdict
-from steelyard.show.figure_text import PLACES
-from steelyard.show.page.markup import Markup, data, fold, joined, table, tag
+from steelyard.show.naming import PLACES
+from steelyard.show.page.markup import Markup, data, fold, joined, named, table, tag
 from steelyard.units import format_interval, format_quantity
 
 _PATHS = {
@@ -51,13 +51,28 @@ def _button(name: str, swatch: str, label: str | None = None) -> Markup:
 
 
 def _figure(
-    name: str, title: str, note: Iterable[str], spec: charts.Row, buttons: Iterable[str], words: str, *tables: str
+    name: str,
+    title: str,
+    note: Iterable[str],
+    spec: charts.Row,
+    buttons: Iterable[str],
+    words: str,
+    *tables: str,
+    parts: Sequence[str] = (),
 ) -> Markup:
-    """The chart is an image to a screen reader, described by its caption and by the tables below it."""
+    """The chart is an image to a screen reader, described by its caption and by the tables below it.
+
+    parts: of those that it can show, the first to begin with.
+    """
+    chosen = [
+        tag("button", part, type="button", aria_pressed="true" if number == 0 else "false", data_part=str(number))
+        for number, part in enumerate(parts)
+    ]
     still = Markup(charts.svg(spec | {"width": 720})) if spec.get("width") == "container" else Markup()
     return tag(
         "figure",
         tag("figcaption", tag("strong", title), *note, id=f"{name}-caption"),
+        *([tag("div", *chosen, class_="controls parts", role="group", aria_label="show")] if chosen else []),
         tag("div", *buttons, class_="controls", role="group", aria_label="pick series"),
         tag("div", tag("div"), class_="chart", role="img", aria_label=words, aria_describedby=f"{name}-caption"),
         tag("noscript", still),
@@ -69,39 +84,61 @@ def _figure(
 
 
 _SCALE = tag("button", "linear axes", type="button", class_="scale", aria_pressed="false")
+_HEAD = ("case", "median", "95 % interval", "runs", "published")
+
+#: What is drawn where each mechanism has words of its own for it.
+_OF_EACH = "One operation of each mechanism, as the list below says what that is"
+#: What holds for all figures of a page, said once.
+READING = (
+    "Wide bars and bands are 95 % intervals of the median over runs, each a process of its own.",
+    "Hollow marks in pairs are the two modes of a case that costs the one or the other, and nothing between.",
+    "Crosses are figures that others have published, on their machines.",
+    "Dotted lines are overheads: nothing below them can be seen.",
+    "All scales are logarithmic; a button of each figure makes them linear. Names above a figure pick what is shown.",
+)
 
 
 def prices(plot: Plot) -> Markup:
-    """The price list."""
-    spec = charts.prices(plot)
+    """Prices: a row a mechanism, or a table alone where there are few."""
+    rows = [
+        (named(naming.of_spot(spot), spot.case), *_figures(series, number, plot.unit))
+        for _, members in charts.price_order(plot)
+        for series in members
+        for number, spot in enumerate(series.spots)
+    ]
+    title = naming.title(plot)
+    if not plot.drawn:
+        return joined([tag("h3", title), table(_HEAD, rows, caption=title)])
     placements = list(dict.fromkeys(spot.placement for series in plot.series for spot in series.spots))
     buttons = [
         _button(name, _swatch(shape, colour), PLACES[name])
         for name, shape, colour in charts.placement_looks()
         if name in placements
     ]
-    rows = [
-        (spot.case, *_figures(series, number, plot.unit))
-        for _, members in charts.price_order(plot)
-        for series in members
-        for number, spot in enumerate(series.spots)
-    ]
     cheap, dear = _ends(plot)
     return _figure(
         plot.id,
-        plot.title,
-        [
-            "A row a mechanism, a mark a case, one log scale for all. Wide bars are 95 % intervals, hollow marks the "
-            "two modes of a case that has two, grey crosses what others published.",
-        ],
-        spec,
+        title,
+        ["A row a mechanism, a mark a case."],
+        charts.prices(plot),
         [*buttons, _SCALE],
-        f"{plot.title}: {len(plot.series)} mechanisms from {cheap} to {dear}. The table below has every figure.",
-        fold(f"All {len(rows)} figures as a table", table(_HEAD, rows, caption=plot.title)),
+        f"{title}: {len(plot.series)} mechanisms from {cheap} to {dear}. The table below has every figure.",
+        fold(f"All {len(rows)} figures as a table", table(_HEAD, rows, caption=title)),
     )
 
 
-_HEAD = ("case", "median", "95 % interval", "runs", "published")
+def picture(plot: Plot) -> Markup:
+    """The answers of a first session on one scale; its figures stand in the tables beside it."""
+    placements = {spot.placement for series in plot.series for spot in series.spots}
+    buttons = [
+        _button(name, _swatch(shape, colour), PLACES[name])
+        for name, shape, colour in charts.placement_looks()
+        if name in placements
+    ]
+    cheap, dear = _ends(plot)
+    title = naming.title(plot)
+    words = f"{title}: {len(plot.series)} prices from {cheap} to {dear}, as in the tables above."
+    return _figure(plot.id, title, [], charts.prices(plot), buttons, words)
 
 
 def _figures(series: Series, number: int, unit: str) -> tuple[str, ...]:
@@ -125,45 +162,56 @@ def _ends(plot: Plot) -> tuple[str, str]:
 
 def curves(plot: Plot) -> Markup:
     """Curves over a parameter."""
-    spec = charts.curves(plot)
-    looks = [charts.look(number) for number in range(len(plot.series))]
-    buttons = [
-        _button(series.name, _swatch(one.shape, one.colour, one.dash))
-        for series, one in zip(plot.series, looks, strict=True)
-    ]
+    looks = charts.series_looks(plot)
+    buttons = [_button(name, _swatch(one.shape, one.colour, one.dash)) for name, one in looks.items()]
     rows = [
-        (spot.case, *_figures(series, number, plot.unit))
+        (named(naming.of_spot(spot), spot.case), *_figures(series, number, plot.unit))
         for series in plot.series
         for number, spot in enumerate(series.spots)
     ]
     low, high = _ends(plot)
-    bounds = dict.fromkeys(f" Dotted: {_bound(bound, plot.unit)}." for bound in plot.bounds)
-    crosses = (
-        " Crosses on thin dashes are published figures."
-        if any(series.reference_points for series in plot.series)
-        else ""
-    )
-    modes = any(spot.modes for series in plot.series for spot in series.spots)
+    title = naming.title(plot)
+    bounds = dict.fromkeys(f" Dotted: {naming.of_bound(bound, plot.unit)}." for bound in plot.bounds)
     return _figure(
         plot.id,
-        plot.title,
-        [
-            _sentence(plot.y),
-            " Bars and bands are 95 % intervals.",
-            crosses,
-            " Hollow pairs are the two modes of a case that has two." if modes else "",
-            *bounds,
-            *(f" {note}" for note in plot.notes),
-        ],
-        spec,
-        [*buttons, _SCALE],
-        f"{plot.title}: {len(plot.series)} curves between {low} and {high}. The table below has every point.",
-        fold(f"All {len(rows)} points as a table", table(_HEAD, rows, caption=plot.title)),
+        title,
+        [_sentence(plot.y or _OF_EACH), *bounds, *(f" {note}" for note in plot.notes)],
+        charts.curves(plot),
+        [*(buttons if len(buttons) > 1 else []), _SCALE],
+        f"{title}: {len(plot.series)} curves between {low} and {high}. The table below has every point.",
+        fold(f"All {len(rows)} points as a table", table(_HEAD, rows, caption=title)),
+        parts=[naming.settings(words) for words in plot.parts],
     )
 
 
-def _bound(bound: Bound, unit: str) -> str:
-    return bound.name if bound.x is not None else f"{bound.name}, {format_quantity(bound.value, unit)}"
+def short_curves(plots: Sequence[Plot]) -> Markup:
+    """Curves of few points, a row each: between the first and the last all of them as steps."""
+    if not plots:
+        return Markup()
+    rows = [
+        (
+            named(_row_title(plot, series), series.group),
+            f"{plot.metric or ''} by {plot.x}".strip(),
+            _point(series, 0, plot.unit),
+            steps.of(medians, medians),
+            _point(series, -1, plot.unit),
+        )
+        for plot in plots
+        for series in plot.series
+        for medians in [[spot.value for spot in series.spots]]
+    ]
+    head = ("curves of few points", "over", "first", "", "last")
+    return table(head, rows, numbers_from=2, caption="curves of few points; the table of every figure has them all")
+
+
+def _row_title(plot: Plot, series: Series) -> str:
+    subject = series.title or plot.subject
+    return ", ".join([subject, *map(naming.setting, (*series.settings, *plot.alike))])
+
+
+def _point(series: Series, number: int, unit: str) -> str:
+    spot = series.spots[number]
+    return f"{spot.x}: {format_quantity(spot.value, unit)}"
 
 
 def _sentence(words: str) -> str:
@@ -182,7 +230,7 @@ def ratios(name: str, title: str, cases: Sequence[Compared], margin: float) -> M
     ]
     rows = [
         (
-            case.case,
+            tag("span", case.case, class_="case"),
             format_quantity(case.a, case.unit),
             format_quantity(case.b, case.unit),
             percent(case.ratio),

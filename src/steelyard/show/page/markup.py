@@ -90,3 +90,9 @@ def definitions(pairs: Iterable[tuple[str, str]], kind: str | None = None) -> Ma
 def listed(items: Iterable[str]) -> Markup:
     """A list."""
     return tag("ul", *(tag("li", item) for item in items))
+
+
+def named(words: str, name: str) -> Markup:
+    """What people call a case, and below it the name by which it can be typed."""
+    typed = tag("span", name, class_="case")
+    return typed if words == name else joined([tag("span", words, class_="called"), " ", typed])

@@ -7,7 +7,7 @@ from steelyard.judge import rules
 from steelyard.judge.report import Judged, Report
 from steelyard.judge.setup import Technique
 from steelyard.show import proof
-from steelyard.show.page.markup import Markup, definitions, fold, joined, table, tag
+from steelyard.show.page.markup import Markup, definitions, fold, joined, named, table, tag
 from steelyard.units import format_duration, format_quantity
 
 _ORDERS = {
@@ -107,7 +107,7 @@ _TECHNIQUE = ("mechanism", "one operation", "a run's number", "varied", "compile
 def _technique(technique: Technique) -> tuple[str, ...]:
     levels = [f"{name}: {', '.join(map(str, values))}" for name, values in technique.factors.items() if values]
     return (
-        technique.probe,
+        named(technique.title, technique.probe),
         technique.operation,
         technique.statistic,
         "; ".join([*levels, f"placement: {', '.join(technique.placements)}"]),

@@ -10,9 +10,9 @@ from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Matrix
 from steelyard.judge.plots import question_of
 from steelyard.judge.report import Judged
-from steelyard.show import caches, figure_text
+from steelyard.show import caches, figure_text, naming
 from steelyard.show.page import figures
-from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
+from steelyard.show.page.markup import Markup, fold, joined, listed, named, table, tag
 from steelyard.units import format_interval, format_quantity
 
 _HEAD = (
@@ -33,7 +33,8 @@ _HEAD = (
 
 def prices(judged: Judged) -> Markup:
     """Everything on one scale."""
-    return joined(figures.prices(plot) for plot in judged.prices)
+    reading = fold("How to read the figures", listed(figures.READING))
+    return joined([reading, *(figures.prices(plot) for plot in judged.prices)])
 
 
 def questions(judged: Judged) -> list[tuple[str, str, Markup]]:
@@ -58,7 +59,8 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
     return joined(
         [
             tag("p", f"{_many(len(mechanisms), 'mechanism')} in {_many(len(cases), 'case')}.", class_="lead"),
-            *(figures.curves(plot) for plot in plots),
+            *(figures.curves(plot) for plot in plots if plot.drawn),
+            figures.short_curves([plot for plot in plots if not plot.drawn]),
             *([listed(figure_text.knee(knee) for knee in knees)] if knees else []),
             *(_matrix(matrix) for matrix in matrices),
             *_caches(judged, question),
@@ -72,10 +74,7 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
             ),
             fold(
                 "What one operation is",
-                listed(
-                    joined([tag("span", name.partition("/")[2] or name, class_="case"), f": {asked[name].operation}"])
-                    for name in mechanisms
-                ),
+                listed(joined([named(asked[name].title, name), f": {asked[name].operation}"]) for name in mechanisms),
             ),
         ]
     )
@@ -97,7 +96,7 @@ def _many(count: int, noun: str) -> str:
 def _rows(case: CaseFinding, counted: list[str]) -> list[tuple[str, ...]]:
     counters = {figure_text.counter(each): format_quantity(each.median, each.unit) for each in case.counters}
     first = (
-        case.case,
+        named(naming.of_case(case), case.case),
         *_figure(case.main),
         _maybe(case.user_s, "s"),
         _maybe(case.system_s, "s"),
@@ -135,7 +134,7 @@ def _figure(figure: Figure) -> tuple[str, ...]:
 
 def _matrix(matrix: Matrix) -> Markup:
     """Ways down, the parameter across, as studies print them turned by a quarter so that many ways fit."""
-    title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {matrix.fixed}"
+    title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {naming.settings(matrix.settings)}"
     rows = [
         (way, *(" ".join(figure_text.cell(row.get(way), matrix.unit)) for row in matrix.rows.values()))
         for way in matrix.ways

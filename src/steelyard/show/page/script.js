@@ -31,7 +31,8 @@ function linear(node) {
 }
 
 // Where there is no room for figures in words beside a row, the marks need it more; the table has them all.
-// Long names are cut there, at a share of the width.
+// Names of rows take two lines there.
+const twoLines = (text) => `trim(replace(${text}, regexp('(.{1,21})( +|$)', 'g'), '$1\\n'))`;
 function narrow(node, width) {
   if (Array.isArray(node)) {
     return node.filter((one) => !(one && one.data && one.data.name === "words")).map((one) => narrow(one, width));
@@ -40,7 +41,12 @@ function narrow(node, width) {
   const copy = {};
   for (const [key, value] of Object.entries(node)) {
     if (key === "datasets") copy[key] = value;
-    else if (key === "labelLimit") copy[key] = Math.min(value, Math.round(width * 0.4));
+    else if (key === "labelLimit") copy[key] = Math.min(value, Math.round(width * 0.45));
+    else if (key === "labelExpr" && value.includes("indexof(datum.value")) {
+      copy[key] = twoLines(value);
+      copy.labelOffset = { condition: { test: `indexof(${twoLines(value)}, '\\n') >= 0`, value: -6 }, value: 0 };
+    }
+    else if (key === "height" && node.datasets && !node.datasets.lines) copy[key] = Math.round(value * 1.5);
     else copy[key] = narrow(value, width);
   }
   return copy;
@@ -51,15 +57,25 @@ async function draw(figure) {
   const place = figure.querySelector(".chart > div");
   const spec = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
   const names = new Set();
+  let part = 0;
   let result = null;
   async function show(wanted) {
     if (result) result.finalize();
     result = await vegaEmbed(place, place.clientWidth < 560 ? narrow(wanted, place.clientWidth) : wanted, {
       mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, loader: nothing, tooltip: hover, logLevel: 1,
     });
+    if (spec.params.some((one) => one.name === "part")) result.view.signal("part", part);
     await result.view.signal("picked", [...names]).runAsync();
   }
   await show(spec);
+  const parts = figure.querySelectorAll("button[data-part]");
+  for (const button of parts) {
+    button.addEventListener("click", () => {
+      part = Number(button.dataset.part);
+      for (const other of parts) other.setAttribute("aria-pressed", String(other === button));
+      result.view.signal("part", part).runAsync();
+    });
+  }
   for (const button of figure.querySelectorAll("button[data-series]")) {
     button.addEventListener("click", () => {
       const name = button.dataset.series;

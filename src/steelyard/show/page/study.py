@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from steelyard.judge.plots import of_studies
-from steelyard.judge.replication import Replicated, Replication
+from steelyard.judge.replication import Replication
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.show import claims as claim_words
-from steelyard.show import figure_text, void
+from steelyard.show import figure_text, naming, void
 from steelyard.show import study as study_words
 from steelyard.show.page import claims, figures, studies
-from steelyard.show.page.markup import Markup, definitions, joined, listed, table, tag
+from steelyard.show.page.markup import Markup, definitions, joined, listed, named, table, tag
 from steelyard.units import format_quantity
 
 
@@ -41,7 +41,7 @@ def parts(found: Replication) -> list[tuple[str, str, Markup]]:
     tables = [piece for one in found.tables for piece in (tag("h3", one.title), studies.study_table(one))]
     sections = [
         ("telling", "In short", _telling(found)),
-        ("figures", "Its figures, then and now", joined([*drawn, *tables, _figures(found.figures)])),
+        ("figures", "Its figures, then and now", joined([*drawn, *tables, _figures(found)])),
         ("statements", "Its statements", claims.claims(found.claims)),
         ("errata", "Where it was wrong", _errata(found)),
         ("absent", "Not asked, and why", listed(study_words.absences(found)) if found.absent else Markup()),
@@ -63,16 +63,16 @@ def _statement(finding: ClaimFinding) -> list[Markup]:
     ]
 
 
-def _figures(rows: tuple[Replicated, ...]) -> Markup:
+def _figures(found: Replication) -> Markup:
     measured = [
         (
             row.published.figure.mechanism,
             format_quantity(row.published.figure.value, row.published.figure.unit),
             "" if row.value is None else format_quantity(row.value, row.unit),
             figure_text.times(row.times),
-            row.case or "",
+            named(naming.in_words(row.case, found.session.titles), row.case),
         )
-        for row in rows
+        for row in found.figures
         if row.case is not None
     ]
     if not measured:
@@ -88,7 +88,7 @@ def _errata(found: Replication) -> Markup:
             seen.erratum.section,
             seen.erratum.concluded,
             seen.erratum.so,
-            joined(tag("div", study_words.shown(one)) for one in seen.shown),
+            joined(tag("div", study_words.shown(one, found.session.titles)) for one in seen.shown),
         )
         for seen in found.errata
     ]

@@ -43,7 +43,9 @@ def test_no_text_ends_a_script_of_data():
 
 def test_every_figure_has_a_caption_a_description_and_its_data_as_a_table(made):
     judged = made.sessions[0]
-    drawn = [*(figures.prices(plot) for plot in judged.prices), *(figures.curves(plot) for plot in judged.curves)]
+    drawn = [figures.prices(plot) for plot in judged.prices]
+    drawn += [figures.curves(plot) for plot in judged.curves if plot.drawn]
+    assert len(drawn) == 2
     for figure in drawn:
         assert "<figcaption" in figure
         assert re.search(r'role="img" aria-label="[^"]{20,}"', figure)
@@ -60,7 +62,7 @@ def test_a_table_names_its_columns_and_its_rows_for_a_screen_reader():
 
 def test_both_modes_of_a_mixture_are_in_the_table(made):
     table = results.prices(made.sessions[0])
-    row = re.search(rf"<tr><th scope=\"row\">{re.escape(BIMODAL)}</th>(.*?)</tr>", table).group(1)
+    row = re.search(rf"{re.escape(BIMODAL)}</span></th>(.*?)</tr>", table).group(1)
     assert "two modes, 50% / 50%" in row
     assert re.search(r"2\.\d+ µs / 8\d\.\d µs", row)
 
@@ -79,7 +81,8 @@ def test_what_the_processor_counted_has_columns_where_it_did(made):
 def test_a_question_has_its_curves_its_figures_and_what_one_operation_is(made):
     [(name, title, contents)] = [part for part in results.questions(made.sessions[0]) if part[1] == "switch"]
     assert (name, title) == ("a-switch", "switch")
-    assert "switch/yield by contexts" in contents
+    assert "switch/yield, kind thread, one CPU" in contents
+    assert "by contexts" in contents
     assert "Every figure of switch" in contents
     assert "What one operation is" in contents
     assert "at most" in contents or "less overhead" in contents
@@ -193,3 +196,49 @@ def test_how_to_repeat_it_has_command_versions_seed_and_the_levels_of_each_param
 
 def test_a_single_session_needs_no_comparison():
     assert comparing.comparisons(report([a_full_session()])) == ""
+
+
+TITLES = {"switch/yield": "sched_yield", "create/fork": "process, by fork"}
+
+
+def titled():
+    costs = {f"switch/yield[contexts={n},kind={kind}]@same": steady(n * 1e-9) for n in range(1, 8) for kind in "ab"}
+    costs |= {f"create/fork[resident_mib={n}]@same": steady((n + 1) * 1e-6) for n in (0, 64, 256)}
+    [judged] = report([weighed(costs, titles=TITLES)]).sessions
+    return judged
+
+
+def test_curves_of_few_points_are_rows_of_a_table_and_not_figures():
+    contents = {name: contents for _, name, contents in results.questions(titled())}
+    assert contents["switch"].count("<figure") == 1
+    assert "<figure" not in contents["create"]
+    assert "process, by fork, one CPU</span>" in contents["create"]
+    assert re.search(r"<td>by resident_mib</td><td[^>]*>0: 1.00 µs</td>", contents["create"])
+    assert re.search(r"256: 257 µs</td>", contents["create"])
+
+
+def test_a_title_stands_before_every_name_that_can_be_typed():
+    judged = titled()
+    pages = [results.prices(judged), *(contents for _, _, contents in results.questions(judged))]
+    pages.append(method.repeat(judged, report([a_full_session()])))
+    for page in pages:
+        for probe, title in TITLES.items():
+            found = re.findall(rf'<span class="called">{title}[^<]*</span> <span class="case">{probe}', page)
+            assert len(found) == page.count(f'<span class="case">{probe}')
+    assert "sched_yield, contexts 1, kind a, one CPU" in pages[0]
+
+
+def test_a_figure_in_parts_has_a_button_for_each_and_all_its_points_in_its_table():
+    names = [f"message/channel_{letter}" for letter in "abcdefgh"]
+    costs = {
+        f"{name}[size={size}]{where}": steady(size * 1e-9)
+        for name in names
+        for size in (1024, 4096, 65536)
+        for where in ("@same", "@free")
+    }
+    [judged] = report([weighed(costs, family="channel")]).sessions
+    figure = figures.curves(judged.curves[0])
+    parts = re.findall(r'<button type="button" aria-pressed="(\w+)" data-part="(\d)">([^<]*)<', figure)
+    assert parts == [("true", "0", "one CPU"), ("false", "1", "unpinned")]
+    assert figure.count('data-series="') == len(names)
+    assert all(f">{case}</span>" in figure for case in costs)

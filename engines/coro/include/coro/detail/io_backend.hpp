@@ -10,21 +10,20 @@
 namespace coro::detail
 {
 
-// read and write end by themselves; sync and open as well; what waits for a peer may take for ever.
-enum class io_kind : std::uint8_t { read, write, sync, open, receive, send, accept, connect, poll };
+enum class io_kind : std::uint8_t { read, write, receive, send, accept, poll };
 
 // One request to the kernel. Belongs to whoever waits for it.
 struct io_operation {
     io_operation *next = nullptr;
     io_kind kind = io_kind::read;
     int fd = -1;
-    void *buffer = nullptr;     // of open the path, of connect the address
-    std::size_t size = 0;       // of open the mode of a new file
+    void *buffer = nullptr;
+    std::size_t size = 0;
     std::int64_t offset = 0;    // of read and write
-    std::uint32_t events = 0;   // of poll; of open the flags; of sync 1 without what a read does not need
+    std::uint32_t events = 0;   // of poll
     int result = 0;             // as the system call would give, or -errno
     std::uintptr_t backend = 0; // the backend's own
-    bool under_way = false;     // the backend's own as well
+    bool cancelled = false;     // by cancel(), for backends whose kernel does not say
 };
 
 // Duration to block for: none waits for ever.

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mechanisms and cases in words that a person knows, beside the identifier that can be typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from steelyard.judge.cases import CaseFinding
+from steelyard.judge.plots import Bound, Plot, Series, Spot
+from steelyard.units import format_quantity
+
+#: Where the contexts of a case run, in words, by the identifier of the placement.
+PLACES = {"same": "one CPU", "cross": "two CPUs", "free": "unpinned"}
+_NAME = re.compile(r"(?P<probe>[^\[@]+)(?:\[(?P<settings>[^\]]*)\])?(?P<where>@.*)?")
+_PRICES = {
+    ("B", "lower"): "How much memory one takes",
+    ("", "lower"): "What one operation costs",
+    ("", "higher"): "How much goes through",
+    ("", "neither"): "What was counted",
+}
+
+
+def setting(word: str) -> str:
+    """``kind=thread`` as "kind thread", ``@same`` as "one CPU", a variant by its label."""
+    if not word.startswith("@"):
+        return word.replace("=", " ", 1)
+    place, _, variant = word[1:].partition("~")
+    return ", ".join([PLACES.get(place, place), *([variant] if variant else [])])
+
+
+def settings(words: Iterable[str]) -> str:
+    """Several of them in one line."""
+    return ", ".join(map(setting, words))
+
+
+def _called(title: str, words: Iterable[str]) -> str:
+    return ", ".join([*([title] if title else []), *map(setting, words)])
+
+
+def of_case(case: CaseFinding) -> str:
+    """The title of its mechanism with its settings."""
+    return _called(case.called, (*(f"{key}={value}" for key, value in case.parameters.items()), case.where))
+
+
+def of_spot(spot: Spot) -> str:
+    """The same for a case in a figure."""
+    return _called(spot.title, spot.settings)
+
+
+def of_series(series: Series) -> str:
+    """What sets a series apart in its figure."""
+    return _called(series.title, series.settings)
+
+
+def in_words(name: str, titles: Mapping[str, str]) -> str:
+    """A case, given by its name, in words; its name again where its mechanism has no title."""
+    found = _NAME.fullmatch(name)
+    title = titles.get(found["probe"]) if found else None
+    if found is None or title in {None, found["probe"]}:
+        return name
+    settled = [word for word in (found["settings"] or "").split(",") if word]
+    return _called(title or "", (*settled, *([found["where"]] if found["where"] else [])))
+
+
+def with_name(name: str, titles: Mapping[str, str]) -> str:
+    """A case in words with its name, by which it can be typed, in brackets."""
+    words = in_words(name, titles)
+    return name if words == name else f"{words} ({name})"
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+def title(plot: Plot, part: int | None = None) -> str:
+    """The title of a figure, or of one of its parts."""
+    match plot.kind:
+        case "answers":
+            return "What things cost here"
+        case "prices":
+            return _PRICES.get((plot.unit, plot.better)) or _PRICES["", plot.better]
+        case "study":
+            return f"{plot.subject} ({plot.source})"
+        case "curves":
+            about = " ".join(word for word in (plot.subject, plot.metric, f"by {plot.x}") if word)
+            held = (*(plot.parts[part] if part is not None and plot.parts else ()), *plot.alike)
+            question = f"{plot.question[:1].upper()}{plot.question[1:]}"
+            return ", ".join([f"{question}: {about}", *map(setting, held)])
+
+
+def of_bound(of: Bound, unit: str) -> str:
+    """What bounds a figure, in words."""
+    kind = {"best": "the best here", "overhead": "overhead"}[of.kind]
+    words = f"{kind}: {_called(of.title, of.settings)}"
+    return words if of.x is not None else f"{words}, {format_quantity(of.value, unit)}"
