@@ -42,6 +42,18 @@ def test_it_passes_its_own_tests(preset):
     assert "100% tests passed" in done.stdout, done.stdout[-4000:]
 
 
+@pytest.mark.skipif(not LONG, reason="ten minutes of random stops are for make test-all")
+def test_ten_minutes_of_random_stops_lose_no_task_and_leak_no_frame():
+    for command in (
+        ["cmake", "--preset", "release"],
+        ["cmake", "--build", "build/release", "--target", "coro_cancel"],
+        ["build/release/stress/coro_cancel", "seconds=600", "threads=2"],
+    ):
+        done = subprocess.run(command, cwd=ENGINE, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert "none lost" in done.stdout
+
+
 def test_it_knows_nothing_of_the_lab():
     for path in [*ENGINE.rglob("*.cpp"), *ENGINE.rglob("*.hpp")]:
         assert "steelyard" not in path.read_text().lower(), path

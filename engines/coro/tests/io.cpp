@@ -227,8 +227,6 @@ TEST("stop ends an operation that has not even reached the kernel")
 
 TEST("the workers of a pool read each for itself")
 {
-    if (test::emulated())
-        return;
     coro::pool pool(2);
     const scratch_file file(512 * 100);
     std::vector<lazy<std::size_t>> reads;

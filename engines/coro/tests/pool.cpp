@@ -75,3 +75,24 @@ TEST("one thread is enough, and none is left behind")
         coro::sync_wait([]() -> lazy<> { co_await coro::sleep(100us); }(), &pool);
     }
 }
+
+// Waits until its workers have gone to sleep so often.
+static void until_slept(const coro::pool &pool, std::size_t times)
+{
+    while (pool.statistics().slept < times)
+        std::this_thread::sleep_for(1ms);
+}
+
+TEST("a pool without work sleeps and does not wake by itself; one item wakes one worker")
+{
+    coro::pool pool(4);
+    until_slept(pool, 4);
+    std::this_thread::sleep_for(50ms);
+    CHECK(pool.statistics().slept == 4);
+    for (std::size_t round = 1; round <= 20; round++) {
+        coro::sync_wait([]() -> lazy<> { co_return; }(), &pool);
+        until_slept(pool, 4 + round);
+    }
+    std::this_thread::sleep_for(20ms);
+    CHECK(pool.statistics().slept == 24);
+}

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -44,12 +43,6 @@ constexpr std::size_t many(std::size_t normal, std::size_t sanitized)
     (void)sanitized;
     return normal;
 #endif
-}
-
-// Whether an emulator stands between us and the kernel, one that knows neither io_uring nor libaio.
-inline bool emulated()
-{
-    return std::getenv("CORO_EMULATED") != nullptr;
 }
 
 // Uses so many bytes of the stack below the caller, which no compiler can take back.
