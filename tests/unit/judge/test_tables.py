@@ -73,6 +73,22 @@ def test_a_figure_of_the_study_itself_comes_before_one_of_another_study():
     assert [entry.value for entry in then.entries] == [3.0, 13e-6]
 
 
+def test_a_column_of_ours_stands_behind_the_one_that_it_is_held_against():
+    text = (
+        GOOD.replace('head = "then"', 'head = "one"')
+        .replace('era = "now"', 'era = "now"\nbeside = "one"')
+        .replace(
+            '[[table.column]]\nhead = "now"',
+            '[[table.column]]\nhead = "two"\nera = "then"\n'
+            'mechanism = "Windows NT, a yield among {row} processes"\n[[table.column]]\nhead = "now"',
+        )
+    )
+    [*_, table] = studies.Library([*studies.library().studies, a_study(tables=text)]).tables
+    filled = table.filled({"switch/yield[contexts=4,kind=process]@same": {"operation": (26e-6, "s")}})
+    assert [column.head for column in filled.columns] == ["one", "now", "two"]
+    assert filled.columns[1].times == (None, pytest.approx(2.0))
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -82,9 +98,10 @@ def test_a_figure_of_the_study_itself_comes_before_one_of_another_study():
         (GOOD.replace('case = "switch/yield[contexts={row},kind=process]@same"', 'cases = ["a/b@same"]'), "2 rows"),
         (GOOD.replace('era = "then"', 'era = "now"'), "names a case"),
         (GOOD.replace('rows = ["2", "4"]', 'rows = ["2", "4"]\nat = [2]'), "places 1"),
+        (GOOD.replace('era = "now"', 'era = "now"\nbeside = "nobody"'), "nobody"),
         ("no TOML", "line 1"),
     ],
-    ids=["unknown key", "no case", "no figure", "too few cases", "wrong era", "places", "no TOML"],
+    ids=["unknown key", "no case", "no figure", "too few cases", "wrong era", "places", "beside", "no TOML"],
 )
 def test_a_mistake_is_named_with_its_file(text, named):
     with pytest.raises(StudyError, match=r"mine/example/tables\.toml") as raised:

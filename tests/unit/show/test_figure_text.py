@@ -21,3 +21,14 @@ def test_a_figure_without_an_interval_overhead_or_published_figure_has_no_words_
 )
 def test_a_published_figure_stands_in_brackets_behind_ours(cell, said):
     assert figure_text.cell(cell, "s") == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, ""), (0.0431, "×0.043"), (0.0996, "×0.10"), (0.5, "×0.50"), (0.996, "×1.0"), (3.24, "×3.2"),
+        (9.96, "×10"), (1234.5, "×1234"),
+    ],
+)  # fmt: skip
+def test_times_have_two_or_three_digits(value, said):
+    assert figure_text.times(value) == said

@@ -9,13 +9,15 @@ import pytest
 
 from steelyard.__main__ import main
 from steelyard.errors import SteelyardError
-from steelyard.judge import comparisons, rules
+from steelyard.judge import comparisons, rules, studies
 from steelyard.judge.advice import judge_advice
 from steelyard.judge.explain import explain, library
 from steelyard.judge.findings import judge
 from steelyard.judge.history import history
 from steelyard.judge.ledger import ledger
+from steelyard.judge.replication import replicate
 from steelyard.judge.report import report
+from steelyard.judge.studies import Library
 from steelyard.judge.verdicts import judge_claims
 from steelyard.show import (
     advice,
@@ -28,13 +30,19 @@ from steelyard.show import (
     machine,
     machine_code,
     session,
+    study,
     ui,
 )
 from steelyard.show import explain as explained
 from steelyard.show import history as over_time
 from steelyard.show.console import Console
 from tests.reporting import ACTS, a_full_session, acting, hostile, the_golden_session
+from tests.studies import a_study
 from tests.unit.judge.test_history import stepped
+from tests.unit.judge.test_studies import CLAIM
+
+#: What acts, as TOML has it in a text.
+ESCAPED = "".join(f"\\U{ord(sign):08x}" for sign in ACTS)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +85,22 @@ def test_claims_and_advice_are_shown(full):
         shown(printed(lambda console, do=do: do(found, console)) + "␛]0;pwn")
     shown(printed(lambda console: advice.show(judge_advice(found.findings), console, ACTS)))
     shown(advice.markdown(found, judge_advice(found.findings), f"steelyard claims {ACTS}"))
+
+
+def test_a_study_is_shown_and_made_a_page(full):
+    hostile_study = a_study(
+        about=f'title = "t{ESCAPED}"\nyear = 2000\nurl = "javascript:x{ESCAPED}"\nmachine = "m{ESCAPED}"\n',
+        claims=CLAIM.replace("A costs", f"A{ESCAPED} costs").format(id="c"),
+        errata=f'right="r"\n[[erratum]]\nsection="a{ESCAPED}"\nconcluded="b{ESCAPED}"\nso="c"\nfault="fact"',
+    )
+    library_ = Library([*studies.library().studies, hostile_study])
+    found = replicate(full, judge(full, library_), hostile_study, library_)
+    for do in (study.show, study.show_summary):
+        shown(printed(lambda console, do=do: do(found, console)) + "␛]0;pwn")
+    shown(printed(lambda console: study.show_overview([found], console)) + "␛]0;pwn")
+    page = html.study_page([found]).replace(html._script(), "")
+    shown(page)
+    assert 'href="javascript' not in page
 
 
 def test_costs_taken_apart_are_shown(full):
