@@ -28,6 +28,8 @@ from steelyard.units import format_duration
 BUDGET_OF_ALL = "36m"
 #: What is around the values of a run, about: starting its process, setting up its case, values that repay both.
 _AROUND_S = 0.2
+#: The same where a server is started, warmed and asked, as all probes of the question `request` do.
+_AROUND_SERVER_S = 3.0
 
 
 def meant(library: Library, names: Sequence[str]) -> list[Study]:
@@ -91,7 +93,9 @@ def _blocks(claims: Sequence[Claim], settings: Settings) -> int:
 def _about_s(descriptor: Descriptor, settings: Settings) -> float:
     """About how long a run takes before its pilot has said it: its values, and what is around them."""
     value_s = min(settings.target_s, descriptor.value_ms / 1e3 or settings.target_s)
-    return settings.planned_values * value_s + _AROUND_S
+    least_s = plan.WARM_S if descriptor.warms_up else 0.0
+    around_s = _AROUND_SERVER_S if descriptor.probe.startswith("request/") else _AROUND_S
+    return max(settings.planned_values * value_s, least_s) + around_s
 
 
 # --- which cases ------------------------------------------------------------------------------------------------------
