@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from steelyard.cli import _output as output
+from steelyard.errors import CasesFailedError
 from steelyard.judge.answers import WORTH_A_SCREEN, answer
 from steelyard.judge.findings import Findings
 from steelyard.judge.verdicts import judge_claims
@@ -19,3 +20,11 @@ def show_session(session: Session, findings: Findings) -> None:
         answers.show(findings, found, output.console())
     else:
         shown.show(findings, output.console())
+
+
+def fail_for_failures(findings: Findings) -> None:
+    """Raise CasesFailedError if cases of a session failed, with their names."""
+    if findings.failures:
+        names = ", ".join(sorted(findings.failures)[:3])
+        more = f" and {len(findings.failures) - 3} more" if len(findings.failures) > 3 else ""
+        raise CasesFailedError(f"{names}{more} failed; the rest is measured and kept in {findings.path}")

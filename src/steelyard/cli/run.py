@@ -11,8 +11,8 @@ from cyclopts import Parameter
 
 from steelyard.cli import _output as output
 from steelyard.cli._output import Measuring
-from steelyard.cli._screen import show_session
-from steelyard.errors import CasesFailedError, UsageError
+from steelyard.cli._screen import fail_for_failures, show_session
+from steelyard.errors import UsageError
 from steelyard.judge.findings import judge
 from steelyard.judge.studies import Library
 from steelyard.lab import studies
@@ -82,7 +82,4 @@ def _present(session: Session, library: Library, *, json: bool) -> None:
         output.print_json(shown.as_json(findings))
     else:
         show_session(session, findings)
-    if findings.failures:
-        names = ", ".join(sorted(findings.failures)[:3])
-        more = f" and {len(findings.failures) - 3} more" if len(findings.failures) > 3 else ""
-        raise CasesFailedError(f"{names}{more} failed; the rest is measured and kept in {session.path}")
+    fail_for_failures(findings)

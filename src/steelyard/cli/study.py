@@ -10,15 +10,15 @@ from cyclopts import Parameter
 
 from steelyard.cli import _output as output
 from steelyard.cli._output import Measuring
-from steelyard.errors import CasesFailedError, UsageError
+from steelyard.cli._screen import fail_for_failures
+from steelyard.errors import UsageError
 from steelyard.judge.findings import judge
 from steelyard.judge.replication import Replication, replicate
-from steelyard.judge.studies import Library, Study
+from steelyard.judge.studies import Library
 from steelyard.keep import session as sessions
 from steelyard.lab import studies as lab_studies
 from steelyard.lab import study as lab
 from steelyard.lab.output import write
-from steelyard.records import Session
 from steelyard.settings import Settings
 from steelyard.show import html
 from steelyard.show import study as shown
@@ -84,7 +84,16 @@ def command(
     else:
         settings = settings.with_budget(lab.BUDGET_OF_ALL) if every else settings
         kept = lab.measure(chosen, settings, output_file, output.Terminal())
-    _present(kept, chosen, library, report=report, short=short, json=json)
+    findings = judge(kept, library)
+    found = [replicate(kept, findings, study, library) for study in chosen]
+    if report is not None:
+        write(report, html.study_page(found).encode())
+    if json:
+        output.print_json([shown.as_json(one) for one in found])
+    else:
+        _show(found, report, short=short)
+    if session is None:
+        fail_for_failures(findings)
 
 
 def _list(library: Library, settings: Settings, *, json: bool) -> None:
@@ -95,25 +104,7 @@ def _list(library: Library, settings: Settings, *, json: bool) -> None:
         shown.show_list(found, output.console())
 
 
-def _present(
-    kept: Session, chosen: list[Study], library: Library, *, report: Path | None, short: bool, json: bool
-) -> None:
-    findings = judge(kept, library)
-    found = [replicate(kept, findings, study, library) for study in chosen]
-    if report is not None:
-        write(report, html.study_page(found).encode())
-    if json:
-        output.print_json([shown.as_json(one) for one in found])
-    else:
-        _show(found, short=short)
-    if report is not None and not json:
-        output.console().print(str(report), soft_wrap=True)
-    if findings.failures:
-        names = ", ".join(sorted(findings.failures)[:3])
-        raise CasesFailedError(f"{names} and perhaps more failed; the rest is measured and kept in {kept.path}")
-
-
-def _show(found: list[Replication], *, short: bool) -> None:
+def _show(found: list[Replication], report: Path | None, *, short: bool) -> None:
     console = output.console()
     for one in found:
         if not short:
@@ -122,3 +113,5 @@ def _show(found: list[Replication], *, short: bool) -> None:
             shown.show_summary(one, console)
     if len(found) > 1:
         shown.show_overview(found, console)
+    if report is not None:
+        console.print(str(report), soft_wrap=True)
