@@ -22,9 +22,9 @@ SKIPPED = 77
 RATE = 200
 
 
-def ran(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A short run of the server that every interpreter has."""
-    program = catalog.find_programs(catalog.probe_folders())["request/wsgiref"]
+def ran(*arguments: str, folder: Path, server: str = "wsgiref") -> subprocess.CompletedProcess[str]:
+    """A short run of a server; of the one that every interpreter has, unless another is named."""
+    program = catalog.find_programs(catalog.probe_folders())[f"request/{server}"]
     command = [sys.executable, program, "connections=3", "--operations", "40", "--values", "2", "--json", *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=folder, timeout=processes.PATIENCE_S, check=False
@@ -59,6 +59,17 @@ def test_a_rate_is_offered_whatever_comes_back(tmp_path):
         offered, seconds = value["counts"]["offered"], value["readings"]["load_seconds"]
         assert offered == pytest.approx(RATE * seconds, abs=1)
         assert value["operations"] <= offered + RATE * 0.1, "it sends no more than is offered"
+
+
+def test_a_server_of_several_workers_can_have_all_cpus(tmp_path):
+    needs("wrk")
+    result = ran("workers=2", "--placement", "free", folder=tmp_path, server="gunicorn_sync")
+    for value in values_of(result):
+        assert value["counts"]["checked"] == value["operations"] > 0
+    assert "server and generator share all CPUs" in result.stdout
+    alone = ran("workers=1", "--placement", "free", folder=tmp_path, server="gunicorn_sync")
+    assert alone.returncode == SKIPPED, "one worker is weighed on a CPU of its own"
+    assert "placement cross" in alone.stderr
 
 
 @pytest.mark.parametrize("generator", ["wrk", "ab"])
