@@ -74,7 +74,7 @@ def build(compiler: str | None) -> dict[str, list[Path]]:
                     check=True,
                 )
                 copy = _BUILD / "cargo" / f"{program}.{layout}"
-                found.setdefault(program, []).append(shutil.copy(target / "release" / program, copy))
+                found.setdefault(program, []).append(Path(shutil.copy(target / "release" / program, copy)))
     return {name: paths for name, paths in found.items() if paths}
 
 

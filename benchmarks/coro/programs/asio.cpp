@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Needs: Boost Boost::boost, libboost1.81-dev in Debian.
+// Needs: asio.hpp, libasio-dev in Debian.
 // Its coroutines, and the channel of its experimental part.
 #include "programs.hpp"
 
 #include <array>
-#include <boost/asio.hpp>
-#include <boost/asio/experimental/channel.hpp>
+#include <asio.hpp>
+#include <asio/experimental/channel.hpp>
 #include <thread>
 
-namespace asio = boost::asio;
 using asio::ip::tcp;
 using programs::run;
 using timed = std::function<void(const run &)>;
-using channel_of_numbers = asio::experimental::channel<void(boost::system::error_code, std::uint64_t)>;
+using channel_of_numbers = asio::experimental::channel<void(asio::error_code, std::uint64_t)>;
 
 static asio::awaitable<void> produce(channel_of_numbers &to, std::uint64_t count)
 {
@@ -26,7 +25,7 @@ static asio::awaitable<void> consume(channel_of_numbers &from, std::uint64_t &su
     try {
         for (;;)
             sum += co_await from.async_receive(asio::use_awaitable);
-    } catch (const boost::system::system_error &) {
+    } catch (const asio::system_error &) {
         // closed
     }
 }
@@ -53,7 +52,7 @@ static asio::awaitable<void> answer(tcp::socket socket)
             co_await asio::async_read(socket, asio::buffer(message), asio::use_awaitable);
             co_await asio::async_write(socket, asio::buffer(message), asio::use_awaitable);
         }
-    } catch (const boost::system::system_error &) {
+    } catch (const asio::system_error &) {
         // the client has closed
     }
 }
@@ -81,16 +80,15 @@ static asio::awaitable<void> ask(asio::io_context &in, tcp::endpoint where, std:
     }
 }
 
-static void io_socket(unsigned, std::uint64_t size, const timed &time)
+static void io_socket(unsigned connections, std::uint64_t size, const timed &time)
 {
-    constexpr std::size_t connections = 20;
     time([&] {
         asio::io_context serving(1), asking(1);
         tcp::acceptor acceptor(serving, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
         asio::co_spawn(serving, serve(acceptor, connections), asio::detached);
         std::thread server([&] { serving.run(); });
         std::uint64_t right = 0;
-        for (std::size_t i = 0; i < connections; i++)
+        for (unsigned i = 0; i < connections; i++)
             asio::co_spawn(asking, ask(asking, acceptor.local_endpoint(), size / connections, right), asio::detached);
         asking.run();
         server.join();

@@ -152,8 +152,7 @@ static lazy<> ask(sockaddr_in where, std::uint64_t times, std::uint64_t &right)
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int one = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (::connect(socket, reinterpret_cast<sockaddr *>(&where), sizeof where) != 0)
-        std::abort();
+    co_await coro::connect(socket, reinterpret_cast<sockaddr *>(&where), sizeof where);
     std::array<std::byte, programs::message_size> message{}, answered;
     for (std::uint64_t i = 0; i < times; i++) {
         std::memcpy(message.data(), &i, sizeof i);
@@ -164,17 +163,16 @@ static lazy<> ask(sockaddr_in where, std::uint64_t times, std::uint64_t &right)
     ::close(socket);
 }
 
-// `size` round trips over 20 connections; a server and a client with a thread each.
-static void io_socket(unsigned, std::uint64_t size, const timed &time)
+// `size` round trips in all; a server and a client with a thread each.
+static void io_socket(unsigned connections, std::uint64_t size, const timed &time)
 {
-    constexpr std::size_t connections = 20;
     time([&] {
         const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         sockaddr_in where{};
         where.sin_family = AF_INET;
         where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t length = sizeof where;
-        if (::bind(listening, reinterpret_cast<sockaddr *>(&where), length) != 0 || ::listen(listening, 64) != 0)
+        if (::bind(listening, reinterpret_cast<sockaddr *>(&where), length) != 0 || ::listen(listening, SOMAXCONN) != 0)
             std::abort();
         ::getsockname(listening, reinterpret_cast<sockaddr *>(&where), &length);
         std::thread server([&] {
@@ -184,7 +182,7 @@ static void io_socket(unsigned, std::uint64_t size, const timed &time)
         });
         std::uint64_t right = 0;
         coro::loop loop;
-        for (std::size_t i = 0; i < connections; i++)
+        for (unsigned i = 0; i < connections; i++)
             coro::spawn(loop, ask(where, size / connections, right));
         loop.run();
         server.join();

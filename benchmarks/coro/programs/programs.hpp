@@ -2,7 +2,7 @@
 // What the programs in C++ share: their sizes, which are those of all languages, and main().
 //   PROGRAM list                  the names of what this runtime has
 //   PROGRAM NAME THREADS SIZE     runs it twice and prints of the second run: seconds, CPU seconds; the peak of memory
-//                                 in KiB; the result
+//                                 in KiB; the result. For io_socket THREADS is the number of connections.
 #pragma once
 
 #include <chrono>

@@ -154,7 +154,7 @@ func channel(threads int, size uint64) (sum uint64) {
 	return sum
 }
 
-const connections, messageSize = 20, 64
+const messageSize = 64
 
 func answer(connection net.Conn) {
 	defer connection.Close()
@@ -189,13 +189,13 @@ func ask(where string, times uint64, answers chan<- uint64) {
 	answers <- right
 }
 
-func ioSocket(size uint64) (right uint64) {
+func ioSocket(connections, size uint64) (right uint64) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
 	}
 	go func() {
-		for i := 0; i < connections; i++ {
+		for i := uint64(0); i < connections; i++ {
 			connection, err := listener.Accept()
 			if err != nil {
 				panic(err)
@@ -204,10 +204,10 @@ func ioSocket(size uint64) (right uint64) {
 		}
 	}()
 	answers := make(chan uint64, connections)
-	for i := 0; i < connections; i++ {
+	for i := uint64(0); i < connections; i++ {
 		go ask(listener.Addr().String(), size/connections, answers)
 	}
-	for i := 0; i < connections; i++ {
+	for i := uint64(0); i < connections; i++ {
 		right += <-answers
 	}
 	listener.Close()
@@ -238,7 +238,9 @@ func main() {
 	}
 	threads, _ := strconv.Atoi(os.Args[2])
 	size, _ := strconv.ParseUint(os.Args[3], 10, 64)
-	runtime.GOMAXPROCS(threads)
+	if os.Args[1] != "io_socket" {
+		runtime.GOMAXPROCS(threads)
+	}
 	var run func() uint64
 	switch os.Args[1] {
 	case "fib":
@@ -253,7 +255,7 @@ func main() {
 	case "channel":
 		run = func() uint64 { return channel(threads, size) }
 	case "io_socket":
-		run = func() uint64 { return ioSocket(size) }
+		run = func() uint64 { return ioSocket(uint64(threads), size) }
 	}
 	first := run()
 	cpu, start := cpuSeconds(), time.Now()

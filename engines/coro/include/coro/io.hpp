@@ -12,9 +12,11 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <fcntl.h>
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <sys/socket.h>
 #include <system_error>
 
 namespace coro
@@ -132,6 +134,18 @@ inline io_awaiter write_at(int fd, std::span<const std::byte> from, std::int64_t
     return {detail::io_kind::write, fd, const_cast<std::byte *>(from.data()), from.size(), offset};
 }
 
+// Returns when what was written, or with `data_only` what is needed to read it, is on the disk.
+inline io_awaiter sync(int fd, bool data_only = false) noexcept
+{
+    return {detail::io_kind::sync, fd, nullptr, 0, 0, data_only ? 1u : 0u};
+}
+
+// A file's descriptor, closed on exec. flags and mode are those of open(2). pre: the path lives until then.
+inline io_awaiter open(const char *path, int flags, ::mode_t mode = 0) noexcept
+{
+    return {detail::io_kind::open, -1, const_cast<char *>(path), mode, 0, static_cast<std::uint32_t>(flags | O_CLOEXEC)};
+}
+
 // Bytes received, 0 when the peer has closed.
 inline io_awaiter receive(int socket, std::span<std::byte> into) noexcept
 {
@@ -148,6 +162,12 @@ inline io_awaiter send(int socket, std::span<const std::byte> from) noexcept
 inline io_awaiter accept(int listening) noexcept
 {
     return {detail::io_kind::accept, listening, nullptr, 0, 0};
+}
+
+// pre: the address lives until then.
+inline io_awaiter connect(int socket, const ::sockaddr *address, ::socklen_t size) noexcept
+{
+    return {detail::io_kind::connect, socket, const_cast<::sockaddr *>(address), size, 0};
 }
 
 // Events of poll(2) that have come, of those asked for.

@@ -2,6 +2,7 @@
 // Timers and I/O of one thread: what a loop, or a worker of a pool, looks at when it has nothing to run.
 #pragma once
 
+#include <coro/detail/epoll.hpp>
 #include <coro/detail/io_backend.hpp>
 #include <coro/detail/io_uring.hpp>
 #include <coro/detail/libaio.hpp>
@@ -20,18 +21,22 @@
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace coro
 {
 
 enum class io_interface : std::uint8_t {
-    best, // io_uring where the kernel allows it, else libaio
+    best, // the first of these that the kernel allows
     io_uring,
-    libaio,
+    libaio, // for files; for all else epoll
+    epoll,  // and the thread that runs the loop reads and writes files itself
 };
 
 struct reactor_options {
-    unsigned io_depth = 256; // operations that the kernel is given at once; the others wait here
+    // Reads and writes of files that the kernel is given at once; the others wait here. What waits for a peer is not
+    // counted: it would keep those from the kernel for which it waits.
+    unsigned io_depth = 256;
     io_interface io = io_interface::best;
 };
 
@@ -107,11 +112,12 @@ class reactor
     {
         if (io_ == nullptr) [[unlikely]]
             open_io();
-        if (!deferred_.empty() || statistics_.in_flight >= options_.io_depth || !io_->start(operation)) {
+        const bool bounded = is_bounded(operation);
+        if ((bounded && (!deferred_.empty() || bounded_in_flight_ >= options_.io_depth)) || !io_->start(operation)) {
             deferred_.push(operation);
             statistics_.deferred++;
         } else {
-            count_start();
+            count_start(operation);
         }
     }
 
@@ -203,26 +209,37 @@ class reactor
 
     void open_io()
     {
-        if (options_.io != io_interface::libaio)
+        if (options_.io == io_interface::best || options_.io == io_interface::io_uring)
             io_ = detail::io_uring_backend::open(options_.io_depth, wake_fd_);
-        if (io_ == nullptr && options_.io != io_interface::io_uring)
-            io_ = detail::libaio_backend::open(options_.io_depth, wake_fd_);
+        if (io_ == nullptr && options_.io != io_interface::io_uring) {
+            auto files = options_.io == io_interface::epoll
+                             ? nullptr
+                             : detail::libaio_backend::open(options_.io_depth, wake_fd_);
+            if (files != nullptr || options_.io != io_interface::libaio)
+                io_ = detail::epoll_backend::open(wake_fd_, std::move(files));
+        }
         if (io_ == nullptr)
             throw std::system_error(
                 ENOSYS, std::generic_category(),
-                "coro: the kernel allows neither io_uring nor libaio here (kernel.io_uring_disabled, "
-                "fs.aio-max-nr)");
+                "coro: the kernel does not allow this interface for I/O here (kernel.io_uring_disabled, "
+                "fs.aio-max-nr); io_interface::best takes what it allows");
     }
 
-    void count_start() noexcept
+    static bool is_bounded(const detail::io_operation &operation) noexcept
     {
+        return operation.kind == detail::io_kind::read || operation.kind == detail::io_kind::write;
+    }
+
+    void count_start(const detail::io_operation &operation) noexcept
+    {
+        bounded_in_flight_ += is_bounded(operation) ? 1 : 0;
         statistics_.started++;
         statistics_.most_in_flight = std::max(statistics_.most_in_flight, ++statistics_.in_flight);
     }
 
     void start_deferred()
     {
-        while (!deferred_.empty() && statistics_.in_flight < options_.io_depth) {
+        while (!deferred_.empty() && bounded_in_flight_ < options_.io_depth) {
             detail::io_operation *operation = deferred_.pop();
             if (!io_->start(*operation)) {
                 detail::fifo<detail::io_operation> rest;
@@ -232,7 +249,7 @@ class reactor
                 deferred_ = rest;
                 return;
             }
-            count_start();
+            count_start(*operation);
         }
     }
 
@@ -240,6 +257,7 @@ class reactor
     {
         auto &self = *static_cast<reactor *>(owner);
         self.statistics_.in_flight--;
+        self.bounded_in_flight_ -= is_bounded(operation) ? 1 : 0;
         self.statistics_.completed++;
         auto &waiting = static_cast<detail::io_wait &>(operation);
         waiting.complete(waiting);
@@ -279,6 +297,7 @@ class reactor
     detail::timer_heap timers_;
     detail::fifo<detail::io_operation> deferred_;
     io_statistics statistics_;
+    std::size_t bounded_in_flight_ = 0;
     std::unique_ptr<detail::io_backend> io_;
 };
 

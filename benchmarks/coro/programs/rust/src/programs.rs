@@ -2,9 +2,6 @@
 //! What the programs in Rust share. See programs.hpp for what is printed.
 use std::time::Instant;
 
-pub const CAPACITY: usize = 128;
-pub const MESSAGE_SIZE: usize = 64;
-pub const CONNECTIONS: u64 = 20;
 pub type Board = [i8; 16];
 
 pub fn queen_fits(placed: &Board, row: usize, column: usize) -> bool {

@@ -17,7 +17,7 @@ fn skynet(number: u64, size: u64) -> u64 {
     if size == 1 {
         return number;
     }
-    (0..10u64).into_par_iter().with_max_len(1).map(|i| skynet(number + i * (size / 10), size / 10)).sum()
+    (0..10usize).into_par_iter().with_max_len(1).map(|i| skynet(number + i as u64 * (size / 10), size / 10)).sum()
 }
 
 fn queens(placed: Board, row: usize, n: usize) -> u64 {

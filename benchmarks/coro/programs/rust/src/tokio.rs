@@ -8,7 +8,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
 mod programs;
-use programs::{queen_fits, Board, CAPACITY, CONNECTIONS, MESSAGE_SIZE};
+use programs::{queen_fits, Board};
+
+const CAPACITY: usize = 128;
+const MESSAGE_SIZE: usize = 64;
 
 type Boxed = Pin<Box<dyn Future<Output = u64> + Send>>;
 
@@ -106,7 +109,7 @@ async fn ask(mut socket: TcpStream, times: u64) -> u64 {
 }
 
 /// A server and a client with a thread each, as in the other runtimes.
-fn io_socket(size: u64) -> u64 {
+fn io_socket(connections: u64, size: u64) -> u64 {
     let one_thread = || tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("a socket");
@@ -115,7 +118,7 @@ fn io_socket(size: u64) -> u64 {
         one_thread().block_on(async move {
             let listener = TcpListener::from_std(listener).expect("a listener");
             let mut answering = Vec::new();
-            for _ in 0..CONNECTIONS {
+            for _ in 0..connections {
                 let (socket, _) = listener.accept().await.expect("a connection");
                 socket.set_nodelay(true).expect("a socket");
                 answering.push(tokio::spawn(answer(socket)));
@@ -127,10 +130,10 @@ fn io_socket(size: u64) -> u64 {
     });
     let right = one_thread().block_on(async move {
         let mut asking = Vec::new();
-        for _ in 0..CONNECTIONS {
+        for _ in 0..connections {
             let socket = TcpStream::connect(address).await.expect("a server");
             socket.set_nodelay(true).expect("a socket");
-            asking.push(tokio::spawn(ask(socket, size / CONNECTIONS)));
+            asking.push(tokio::spawn(ask(socket, size / connections)));
         }
         let mut right = 0;
         for each in asking {
@@ -145,7 +148,7 @@ fn io_socket(size: u64) -> u64 {
 fn main() {
     let Some((name, threads, size)) = programs::arguments("fib skynet nqueens channel io_socket") else { return };
     if name == "io_socket" {
-        return programs::time_and_print(|| io_socket(size));
+        return programs::time_and_print(|| io_socket(threads as u64, size));
     }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).build().expect("a runtime");

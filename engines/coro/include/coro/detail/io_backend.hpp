@@ -10,20 +10,21 @@
 namespace coro::detail
 {
 
-enum class io_kind : std::uint8_t { read, write, receive, send, accept, poll };
+// read and write end by themselves; sync and open as well; what waits for a peer may take for ever.
+enum class io_kind : std::uint8_t { read, write, sync, open, receive, send, accept, connect, poll };
 
 // One request to the kernel. Belongs to whoever waits for it.
 struct io_operation {
     io_operation *next = nullptr;
     io_kind kind = io_kind::read;
     int fd = -1;
-    void *buffer = nullptr;
-    std::size_t size = 0;
+    void *buffer = nullptr;     // of open the path, of connect the address
+    std::size_t size = 0;       // of open the mode of a new file
     std::int64_t offset = 0;    // of read and write
-    std::uint32_t events = 0;   // of poll
+    std::uint32_t events = 0;   // of poll; of open the flags; of sync 1 without what a read does not need
     int result = 0;             // as the system call would give, or -errno
     std::uintptr_t backend = 0; // the backend's own
-    bool cancelled = false;     // by cancel(), for backends whose kernel does not say
+    bool under_way = false;     // the backend's own as well
 };
 
 // Duration to block for: none waits for ever.

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <linux/time_types.h>
 #include <memory>
@@ -47,6 +48,10 @@ class io_uring_backend final : public io_backend
     bool start(io_operation &operation) override
     {
         io_uring_sqe *entry = next_entry();
+        if (entry == nullptr) { // full of what the kernel has not fetched yet
+            enter(0, 0, nullptr);
+            entry = next_entry();
+        }
         if (entry == nullptr)
             return false;
         entry->fd = operation.fd;
@@ -61,6 +66,21 @@ class io_uring_backend final : public io_backend
         case io_kind::write:
             entry->opcode = IORING_OP_WRITE;
             entry->off = static_cast<std::uint64_t>(operation.offset);
+            break;
+        case io_kind::sync:
+            entry->opcode = IORING_OP_FSYNC;
+            entry->addr = 0;
+            entry->fsync_flags = operation.events != 0 ? IORING_FSYNC_DATASYNC : 0;
+            break;
+        case io_kind::open:
+            entry->opcode = IORING_OP_OPENAT;
+            entry->fd = AT_FDCWD;
+            entry->open_flags = operation.events;
+            break;
+        case io_kind::connect:
+            entry->opcode = IORING_OP_CONNECT;
+            entry->len = 0;
+            entry->off = operation.size;
             break;
         case io_kind::receive: entry->opcode = IORING_OP_RECV; break;
         case io_kind::send:
@@ -87,7 +107,7 @@ class io_uring_backend final : public io_backend
     void cancel(io_operation &operation) override
     {
         io_uring_sqe *entry = next_entry();
-        while (entry == nullptr) { // full of what the kernel has not fetched yet
+        while (entry == nullptr) { // as above
             enter(0, 0, nullptr);
             entry = next_entry();
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The older asynchronous I/O of Linux by its system calls: files opened with O_DIRECT, and readiness of everything else
-// (IOCB_CMD_POLL, Linux 4.18). A read or write of a cached file is done before io_submit returns, as this interface
-// does.
+// The older asynchronous I/O of Linux by its system calls, for files opened with O_DIRECT: a read or write of a cached
+// file is done before io_submit returns. epoll.hpp does all else.
 #pragma once
 
 #include <coro/detail/io_backend.hpp>
@@ -13,8 +12,6 @@
 #include <ctime>
 #include <linux/aio_abi.h>
 #include <memory>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
@@ -22,26 +19,27 @@
 namespace coro::detail
 {
 
-class libaio_backend final : public io_backend
+class libaio_backend
 {
   public:
     // Null where the kernel has none, or no room for `depth` operations (fs.aio-max-nr).
-    static std::unique_ptr<io_backend> open(unsigned depth, int wake_fd)
+    static std::unique_ptr<libaio_backend> open(unsigned depth, int wake_fd)
     {
         aio_context_t context = 0;
         if (::syscall(__NR_io_setup, depth, &context) != 0)
             return nullptr;
-        return std::unique_ptr<io_backend>(new libaio_backend(context, depth, wake_fd));
+        return std::unique_ptr<libaio_backend>(new libaio_backend(context, depth, wake_fd));
     }
 
     libaio_backend(const libaio_backend &) = delete;
     libaio_backend &operator=(const libaio_backend &) = delete;
-    ~libaio_backend() override
+    ~libaio_backend()
     {
         ::syscall(__NR_io_destroy, context_);
     }
 
-    bool start(io_operation &operation) override
+    // As io_backend, for reads and writes.
+    bool start(io_operation &operation)
     {
         if (free_.empty())
             return false;
@@ -52,38 +50,18 @@ class libaio_backend final : public io_backend
         block->aio_fildes = static_cast<std::uint32_t>(operation.fd);
         block->aio_flags = IOCB_FLAG_RESFD;
         block->aio_resfd = static_cast<std::uint32_t>(wake_fd_);
-        switch (operation.kind) {
-        case io_kind::read:
-        case io_kind::write:
-            block->aio_lio_opcode = operation.kind == io_kind::read ? IOCB_CMD_PREAD : IOCB_CMD_PWRITE;
-            block->aio_buf = reinterpret_cast<std::uintptr_t>(operation.buffer);
-            block->aio_nbytes = operation.size;
-            block->aio_offset = operation.offset;
-            break;
-        // Sockets: wait until they are ready, then call without blocking.
-        case io_kind::receive:
-        case io_kind::accept:
-            block->aio_lio_opcode = IOCB_CMD_POLL;
-            block->aio_buf = POLLIN;
-            break;
-        case io_kind::send:
-            block->aio_lio_opcode = IOCB_CMD_POLL;
-            block->aio_buf = POLLOUT;
-            break;
-        case io_kind::poll:
-            block->aio_lio_opcode = IOCB_CMD_POLL;
-            block->aio_buf = operation.events;
-            break;
-        }
+        block->aio_lio_opcode = operation.kind == io_kind::read ? IOCB_CMD_PREAD : IOCB_CMD_PWRITE;
+        block->aio_buf = reinterpret_cast<std::uintptr_t>(operation.buffer);
+        block->aio_nbytes = operation.size;
+        block->aio_offset = operation.offset;
         operation.backend = reinterpret_cast<std::uintptr_t>(block);
         pending_.push_back(block);
         return true;
     }
 
-    void cancel(io_operation &operation) override
+    void cancel(io_operation &operation)
     {
         auto *block = reinterpret_cast<iocb *>(operation.backend);
-        operation.cancelled = true;
         if (const auto waiting = std::find(pending_.begin(), pending_.end(), block); waiting != pending_.end()) {
             pending_.erase(waiting);
             cancelled_.push_back(block);
@@ -95,40 +73,29 @@ class libaio_backend final : public io_backend
             cancelled_.push_back(block);
     }
 
-    void poll(completion done, void *owner) override
+    void poll(io_backend::completion done, void *owner)
     {
         submit(done, owner);
         reap(done, owner);
     }
 
-    void wait(completion done, void *owner, io_timeout timeout) override
+    // Before blocking: true when something has completed meanwhile.
+    bool hand_to_kernel(io_backend::completion done, void *owner)
     {
         const std::size_t before = delivered_;
-        submit(done, owner);
-        reap(done, owner);
-        if (delivered_ == before) {
-            pollfd wake{wake_fd_, POLLIN, 0};
-            timespec until{};
-            if (!pending_.empty()) // the kernel refused them and may have nothing in flight that would wake us
-                timeout = std::min(timeout.value_or(retry_after), retry_after);
-            if (timeout) {
-                until.tv_sec = timeout->count() / 1'000'000'000;
-                until.tv_nsec = timeout->count() % 1'000'000'000;
-            }
-            ::ppoll(&wake, 1, timeout ? &until : nullptr, nullptr);
-            reap(done, owner);
-        }
-        std::uint64_t count = 0;
-        [[maybe_unused]] const auto drained = ::read(wake_fd_, &count, sizeof count);
+        poll(done, owner);
+        return delivered_ != before;
     }
 
-    [[nodiscard]] std::size_t refusals() const noexcept override
+    // How long to block at most: the kernel may have refused some and have nothing in flight that would wake us.
+    [[nodiscard]] io_timeout patience(io_timeout timeout) const
+    {
+        return pending_.empty() ? timeout : std::min(timeout.value_or(retry_after), retry_after);
+    }
+
+    [[nodiscard]] std::size_t refusals() const noexcept
     {
         return refusals_;
-    }
-    [[nodiscard]] const char *name() const noexcept override
-    {
-        return "libaio";
     }
 
   private:
@@ -142,7 +109,7 @@ class libaio_backend final : public io_backend
             free_.push_back(&blocks_[i]);
     }
 
-    void submit(completion done, void *owner)
+    void submit(io_backend::completion done, void *owner)
     {
         while (!pending_.empty()) {
             const long taken = ::syscall(__NR_io_submit, context_, static_cast<long>(pending_.size()), pending_.data());
@@ -160,7 +127,7 @@ class libaio_backend final : public io_backend
         }
     }
 
-    void reap(completion done, void *owner)
+    void reap(io_backend::completion done, void *owner)
     {
         while (!cancelled_.empty()) {
             iocb *block = cancelled_.back();
@@ -178,42 +145,13 @@ class libaio_backend final : public io_backend
         } while (got == static_cast<long>(events.size()));
     }
 
-    void complete(iocb *block, int result, completion done, void *owner)
+    void complete(iocb *block, int result, io_backend::completion done, void *owner)
     {
         auto &operation = *reinterpret_cast<io_operation *>(block->aio_data);
-        // A cancelled poll ends without any event.
-        if (result == 0 && operation.cancelled && is_poll(operation))
-            result = -ECANCELED;
-        else if (result >= 0 && is_poll(operation))
-            result = call(operation, result);
-        if (result == -EAGAIN && operation.cancelled)
-            result = -ECANCELED;
-        if (result == -EAGAIN) { // somebody else was quicker: wait for readiness again
-            pending_.push_back(block);
-            return;
-        }
         free_.push_back(block);
         delivered_++;
         operation.result = result;
         done(owner, operation);
-    }
-
-    static bool is_poll(const io_operation &operation) noexcept
-    {
-        return operation.kind != io_kind::read && operation.kind != io_kind::write;
-    }
-
-    static int call(const io_operation &operation, int ready)
-    {
-        long got = ready;
-        if (operation.kind == io_kind::receive)
-            got = ::recv(operation.fd, operation.buffer, operation.size, MSG_DONTWAIT);
-        else if (operation.kind == io_kind::send)
-            got = ::send(operation.fd, operation.buffer, operation.size, MSG_DONTWAIT | MSG_NOSIGNAL);
-        else if (operation.kind == io_kind::accept)
-            // Blocks when the peer has left since: give it listening sockets with O_NONBLOCK.
-            got = ::accept4(operation.fd, nullptr, nullptr, SOCK_CLOEXEC);
-        return got < 0 ? -errno : static_cast<int>(got);
     }
 
     aio_context_t context_;

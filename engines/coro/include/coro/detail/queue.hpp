@@ -34,6 +34,12 @@ template <class Item> class fifo
         return item;
     }
 
+    template <class Visit> void each(Visit visit) const
+    {
+        for (const Item *item = first_; item != nullptr; item = item->next)
+            visit(*item);
+    }
+
     bool remove(Item &item) noexcept
     {
         Item *before = nullptr;
