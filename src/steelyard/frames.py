@@ -22,6 +22,7 @@ from steelyard.judge.report import report
 from steelyard.judge.samples import case_runs, numbers
 from steelyard.keep import folder, query
 from steelyard.records import Case, Scalar, Session
+from steelyard.show.visible import visible
 
 if TYPE_CHECKING:
     import altair
@@ -86,7 +87,7 @@ def load_places(places: Sequence[str | PathLike[str]], frames: Frames | None) ->
     complaints: list[str] = []
     sessions = tuple(folder.readable(paths, complaints.append))
     for complaint in complaints:
-        warnings.warn(f"left out: {complaint}", stacklevel=3)
+        warnings.warn(visible(f"left out: {complaint}"), stacklevel=3)
     if not sessions:
         raise SessionFileError(f"none of the {len(paths)} session files can be read: {complaints[0]}")
     return Loaded(sessions=sessions, complaints=tuple(complaints), library=library)
@@ -216,7 +217,7 @@ class Loaded:
         paths = [Path(session.path) for session in self.sessions]
 
         def complain(sentence: str) -> None:
-            warnings.warn(f"left out: {sentence}", stacklevel=2)
+            warnings.warn(visible(f"left out: {sentence}"), stacklevel=2)
 
         with query.open_sessions(paths, numbers, complain) as sessions:
             answer = sessions.ask(sql)

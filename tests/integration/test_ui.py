@@ -14,6 +14,7 @@ import pytest
 from steelyard.keep.session import read
 from steelyard.lab import server as serving_module
 from steelyard.lab.server import NO_TOKEN, Server
+from tests import processes
 from tests.many import WHOLE, a_history, lines_of, write
 
 CASE = "example/swept[n=10,kind=thread]@same"
@@ -27,8 +28,8 @@ def folder(tmp_path_factory):
     return place
 
 
-def serving(place, token=NO_TOKEN):
-    server = Server(place, token=token)
+def serving(place, token=NO_TOKEN, complain=print):
+    server = Server(place, token=token, complain=complain)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
@@ -53,7 +54,7 @@ def ask(port, path, method="GET", host=None):
 
 
 def test_it_listens_on_the_loopback_interface_only(folder):
-    server = Server(folder)
+    server = Server(folder, complain=pytest.fail)
     assert server.server_address[0] == "127.0.0.1"
     server.server_close()
 
@@ -180,7 +181,7 @@ def test_without_the_token_nobody_reads_a_session(guarded, path):
 
 
 def test_each_server_draws_a_token_of_its_own(folder):
-    first, second = Server(folder), Server(folder)
+    first, second = (Server(folder, complain=pytest.fail) for _ in range(2))
     assert len({first.token, second.token}) == 2
     assert min(len(first.token), len(second.token)) >= 32
     first.server_close()
@@ -245,19 +246,25 @@ def test_every_malformed_request_is_answered(port, request_, capfd):
     assert 200 <= int(first[1]) < 600
     assert int(first[1]) != 500, answer
     assert b"Content-Security-Policy: " in answer
-    assert "Traceback" not in capfd.readouterr().err
+    said = "".join(capfd.readouterr())
+    assert "Traceback" not in said
+    assert "defect" not in said
     assert ask(port, "/")[0].status == 200
 
 
-def test_a_page_that_fails_is_answered_all_the_same(folder, monkeypatch):
+def test_a_page_that_fails_is_answered_all_the_same_and_said_where_the_server_was_started(folder, monkeypatch, capfd):
     def fail(*_):
         raise KeyError("unheard of")
 
-    server = serving(folder)
+    said = []
+    server = serving(folder, complain=said.append)
     monkeypatch.setitem(server.site.routes, "/", fail)
-    monkeypatch.setattr(server, "handle_error", lambda *_: None)
     answer, text = ask(server.server_port, "/")
     assert (answer.status, "KeyError" in text) == (500, True)
+    processes.until(lambda: said, "the defect is said")
+    assert "KeyError('unheard of')" in said[0]
+    assert "test_ui.py" in said[0]
+    assert "".join(capfd.readouterr()) == "", "nothing goes past the one door"
     server.shutdown()
     server.server_close()
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from contextlib import AbstractContextManager
@@ -12,7 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from steelyard.lab.output import write
+from steelyard.lab.output import put, put_data, write
 from steelyard.measure.conduct import Progress
 from steelyard.settings import Settings
 from steelyard.show.console import Console
@@ -37,19 +36,16 @@ def print_json(data: object) -> None:
 
 
 def print_data(data: str | bytes, path: Path | None = None) -> None:
-    """Print data for programs, or write it into a file.
-
-    It is exact and UTF-8, whatever the locale; only on a terminal, which would obey it, it is made visible.
-    """
+    """Print data for programs, or write it into a file."""
     if path is not None:
         write(path, data)
-        return
-    text = data if isinstance(data, str) else data.decode()
-    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode())
     else:
-        sys.stdout.write(visible_lines(text) if sys.stdout.isatty() else text)
+        put_data(data if isinstance(data, str) else data.decode())
+
+
+def say(sentence: str) -> None:
+    """Print a sentence on standard output, as a line of its own however wide it is."""
+    put(visible_lines(f"{sentence}\n"))
 
 
 class Terminal:

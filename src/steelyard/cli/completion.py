@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Literal
+
+from steelyard.cli import _output as output
 
 
 def command(shell: Literal["bash", "zsh", "fish"]) -> None:
@@ -17,4 +18,4 @@ def command(shell: Literal["bash", "zsh", "fish"]) -> None:
     """
     from steelyard.cli import build_app  # the parser is made of the commands, this one included
 
-    sys.stdout.write(build_app().generate_completion(shell=shell))
+    output.print_data(build_app().generate_completion(shell=shell))

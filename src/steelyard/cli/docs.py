@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from steelyard.cli import _output as output
 from steelyard.errors import InstallationError
 from steelyard.judge import studies
 from steelyard.lab.output import write
@@ -45,4 +45,4 @@ def command(folder: Path) -> None:
     }
     for name, text in pages.items():
         write(folder / f"{name}.md", text)
-    sys.stdout.write(f"wrote steelyard.1, {', '.join(f'{name}.md' for name in pages)} to {folder}\n")
+    output.say(f"wrote steelyard.1, {', '.join(f'{name}.md' for name in pages)} to {folder}")

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 import steelyard
+from steelyard.cli import _output as output
 from steelyard.errors import SessionFileError
 from steelyard.keep import imported
 from steelyard.keep import session as sessions
@@ -43,7 +43,7 @@ def command(
     with sessions.SessionWriter.create(path, header) as writer:
         for line in lines:
             writer.append(line)
-    sys.stdout.write(f"{path}\n")
+    output.say(str(path))
 
 
 command.__doc__ = (command.__doc__ or "").replace("TOOLS", formats.importers())

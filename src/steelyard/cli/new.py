@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
+from steelyard.cli import _output as output
 from steelyard.errors import UsageError
 from steelyard.lab.output import write
 from steelyard.measure import catalog
@@ -41,6 +41,5 @@ def command(path: Path) -> None:
             write(ours / part.name, part.read_bytes())
     path.chmod(0o755 if path.suffix == ".py" else 0o644)
     build = "" if path.suffix == ".py" else "; how it is compiled stands in its head"
-    sys.stdout.write(
-        f"wrote {path}{build}\nSTEELYARD_PROBES={folder} steelyard run {question}/{way}\n",
-    )
+    output.say(f"wrote {path}{build}")
+    output.say(f"STEELYARD_PROBES={folder} steelyard run {question}/{way}")

@@ -14,6 +14,7 @@ from steelyard.errors import SessionFileError
 from steelyard.judge import placing
 from steelyard.judge.findings import Findings, judge
 from steelyard.keep import session as sessions
+from steelyard.lab.output import for_a_command
 from steelyard.measure import machine
 from steelyard.measure import observe as live
 from steelyard.show import observe as shown
@@ -56,7 +57,7 @@ def command(
         command=run,
         trace=record,
         machine_key=machine.survey().key,
-        words=live.standard_output(for_programs=json),
+        words=for_a_command(beside_data=json),
     )
     placed = placing.place(seen, findings, why_not=why_not)
     if json:

@@ -31,7 +31,7 @@ def command(folder: Path | None = None, *, port: int = 0, token: str | None = No
     place = folder or sessions_folder()
     folders.find([place])
     try:
-        server = Server(place, port, token, output.complain)
+        server = Server(place, port, token, complain=output.complain)
     except (OSError, OverflowError) as error:
         raise UsageError(f"port {port} cannot be had ({error}): choose another with --port, or leave it out") from error
     with server:

@@ -15,10 +15,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 from steelyard.errors import OutputError, ReaderGoneError
 from steelyard.keep.session import is_session
+from steelyard.show.visible import Visible, visible_lines
 
 #: As much of a file as says whether it is a session: its first line, which holds every probe's descriptor.
 _FIRST_LINE_BYTES = 16 * 2**20
@@ -75,6 +76,33 @@ def _refuse(path: Path, target: Path, *, new: bool) -> None:
 
 
 # --- the streams of a program -----------------------------------------------------------------------------------------
+
+
+def put(text: Visible) -> None:
+    """Write to standard output: the one way past a `Console`, for what is made visible already."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+if TYPE_CHECKING:
+    # Were it accepted, mypy would report that this comment is not needed.
+    put("a text that may hold anything")  # type: ignore[arg-type]
+
+
+def put_data(text: str) -> None:
+    """Write data for programs to standard output, exactly and in UTF-8; a terminal, which would obey it, sees signs."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    else:
+        put(visible_lines(text))
+
+
+def for_a_command(*, beside_data: bool) -> IO[str]:
+    """Where a command that somebody wants run writes to: standard error where data go to standard output."""
+    return sys.stderr if beside_data else sys.stdout
+
 
 #: What a terminal without UTF-8 gets instead; anything else as \\u and its number.
 _IN_ASCII = {

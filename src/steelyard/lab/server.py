@@ -12,6 +12,7 @@ import secrets
 import socket
 import sys
 import threading
+import traceback
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -55,8 +56,9 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = _MOST_WAITING
 
-    def __init__(self, folder: Path, port: int = 0, token: str | None = None, complain: Complain = print) -> None:
+    def __init__(self, folder: Path, port: int = 0, token: str | None = None, *, complain: Complain) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
+        self._complain = complain
         self.site = Browser(folder, complain)
         self.token = None if token == NO_TOKEN else token or secrets.token_urlsafe(24)
         self.address = f"http://127.0.0.1:{self.server_port}/"
@@ -85,10 +87,12 @@ class Server(ThreadingHTTPServer):
         finally:
             self._places.release()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
         """Say what went wrong in this program; a client that went away is not an error."""
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
-            super().handle_error(request, client_address)
+        error = sys.exception()
+        if not isinstance(error, ConnectionError | TimeoutError):
+            where = traceback.extract_tb(sys.exc_info()[2])[-1]
+            self._complain(f"a page, by a defect of Steelyard: {error!r} at {where.filename}:{where.lineno}")
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -14,7 +14,6 @@ import os
 import random
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -290,8 +289,3 @@ def _opened(trace: Path | None, started: str, every_s: float) -> Iterator[IO[str
     with file:
         file.write(json.dumps(head) + "\n")
         yield file
-
-
-def standard_output(*, for_programs: bool) -> IO[str]:
-    """Where the command's output goes: not among JSON that is printed for programs."""
-    return sys.stderr if for_programs else sys.stdout

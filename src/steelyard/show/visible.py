@@ -4,15 +4,21 @@
 Such a text may hold escape sequences that act on a terminal, and marks that turn its reading direction or that nobody
 sees. Here each of them becomes a sign that a reader sees. Every `Console` passes its output through here, and so do
 pages, charts, Markdown, JUnit and the other text formats. JSON keeps the exact text, with such characters escaped.
+
+What leaves past a console must be `Visible`, which only the functions below make: mypy refuses any other text. Why the
+type says what has passed, and not what has not, is in docs/decisions/0006.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any
+from typing import Any, NewType
 
 import msgspec
+
+#: A text that has passed the door.
+Visible = NewType("Visible", str)
 
 #: Letters and marks without any ink (Unicode's property Default_Ignorable_Code_Point, those that are no controls).
 _INKLESS = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0}
@@ -50,14 +56,14 @@ _ONE_LINE, _LINES = _Signs(""), _Signs("\n\t")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
-def visible(text: str) -> str:
+def visible(text: str) -> Visible:
     """One line: ESC becomes ``␛``, a newline ``␊``, a mark that turns the direction ``<U+202E>``."""
-    return text if text.isascii() and text.isprintable() else text.translate(_ONE_LINE)
+    return Visible(text if text.isascii() and text.isprintable() else text.translate(_ONE_LINE))
 
 
-def visible_lines(text: str) -> str:
+def visible_lines(text: str) -> Visible:
     """Text of several lines: as `visible`, but newlines and tabs stay."""
-    return text.translate(_LINES)
+    return Visible(text.translate(_LINES))
 
 
 def visible_data(value: Any) -> Any:
@@ -73,14 +79,14 @@ def visible_data(value: Any) -> Any:
             return value
 
 
-def json_text(value: Any, *, indent: int = 2) -> str:
+def json_text(value: Any, *, indent: int = 2) -> Visible:
     r"""JSON that says exactly what ``value`` does; what acts or is not seen is escaped, as ``\u202e``."""
     try:
         encoded = msgspec.json.encode(value)
     except UnicodeEncodeError:  # the name of a file that is no Unicode, which JSON cannot hold
         encoded = msgspec.json.encode(visible_data(msgspec.to_builtins(value)))
     text = msgspec.json.format(encoded, indent=indent).decode()
-    return _BEYOND_ASCII.sub(lambda found: _escaped(found[0]), text) + "\n"
+    return Visible(_BEYOND_ASCII.sub(lambda found: _escaped(found[0]), text) + "\n")
 
 
 def _escaped(character: str) -> str:

@@ -45,7 +45,7 @@ def command(folder: Path, *outputs: Path, plan: Path | None = None) -> None:
         else:
             new += fresh
             there += not fresh
-    sys.stdout.write(f"{new} new session{'s' if new != 1 else ''} brought in, {there} there already\n")
+    output.say(f"{new} new session{'s' if new != 1 else ''} brought in, {there} there already")
     if wrong:
         raise IncompleteError(f"{wrong} left out: measure {'it' if wrong == 1 else 'them'} again")
     if not new and not there:

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from steelyard.cli._output import complain
+from steelyard.cli import _output as output
 from steelyard.lab.store import pack
 
 
@@ -25,5 +24,5 @@ def command(*places: str, to: Annotated[str, Parameter(name=["--output", "-o"])]
     to
         Folder of the store, or its URL.
     """
-    packed, passed = pack(places, to, complain)
-    sys.stdout.write(f"{packed} sessions packed into {to}, {passed} were there already\n")
+    packed, passed = pack(places, to, output.complain)
+    output.say(f"{packed} sessions packed into {to}, {passed} were there already")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -56,4 +55,4 @@ def command(
         settings=settings.with_seed(),
     )
     write(output_file, write_json(plan), new=True)
-    sys.stdout.write(f"{output_file}: {len(cases)} cases; `steelyard fleet run {output_file}` measures them\n")
+    output.say(f"{output_file}: {len(cases)} cases; `steelyard fleet run {output_file}` measures them")
