@@ -14,7 +14,6 @@ from steelyard.judge import rules
 from steelyard.judge.report import report
 from steelyard.keep import session as sessions
 from steelyard.lab import studies as lab_studies
-from steelyard.lab.limits import V8_BYTES, require_addresses
 from steelyard.lab.output import write
 from steelyard.settings import parse_margin
 from steelyard.show import charts, html
@@ -49,7 +48,6 @@ def command(
         the data folder (``~/.local/share/steelyard/studies``) are read without being named.
     """
     share = parse_margin(margin)
-    require_addresses(V8_BYTES, "the page")
     if len(session) > _MOST:
         raise UsageError(f"a page holds at most {_MOST} sessions, one a letter: ask `steelyard query` of more")
     library = lab_studies.library(studies or [])

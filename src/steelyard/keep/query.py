@@ -19,6 +19,7 @@ import duckdb
 from steelyard.errors import OutOfMemoryError, UsageError
 from steelyard.keep import index
 from steelyard.keep.folder import Complain
+from steelyard.limits import SQL_BYTES, require_addresses
 
 #: A question that takes longer is one of a mistake: a join without a condition.
 LONGEST_S = 600.0
@@ -252,6 +253,7 @@ class Sessions:
 
 def connect() -> duckdb.DuckDBPyConnection:
     """A database in memory, apart from the program's variables; raises OutOfMemoryError without room for it."""
+    require_addresses(SQL_BYTES, "SQL")
     try:
         # Without a folder for what does not fit into memory: that folder may be read whatever else is forbidden.
         return duckdb.connect(":memory:", config={"python_enable_replacements": False, "temp_directory": ""})

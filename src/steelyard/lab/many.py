@@ -16,10 +16,7 @@ from steelyard.judge.samples import numbers
 from steelyard.keep import folder, query
 from steelyard.keep.folder import Complain
 from steelyard.keep.session import contents_of, decode, is_session
-from steelyard.lab.limits import require_addresses
 
-#: DuckDB reserves addresses for its threads; with fewer than this it fails in the middle, or waits for ever.
-_SQL_BYTES = 4 * 2**30
 #: Files from which other processes help: each takes about a second to start.
 WORTH_PROCESSES = 500
 
@@ -27,7 +24,6 @@ WORTH_PROCESSES = 500
 def open_places(places: Sequence[str | Path], complain: Complain, output: Path | None = None) -> query.Sessions:
     """The sessions of these places, ready to be asked; raises SessionFileError where none can be read."""
     paths = folder.find(places)
-    require_addresses(_SQL_BYTES, "SQL")
     sessions = query.open_sessions(paths, numbers, complain, output)
     if not sessions.files:
         sessions.close()

@@ -19,6 +19,7 @@ import vl_convert
 from steelyard.judge.comparisons import Compared
 from steelyard.judge.plots import Plot, ReferencePoint, Series, Spot
 from steelyard.judge.report import Report
+from steelyard.limits import V8_BYTES, require_addresses
 from steelyard.show import naming
 from steelyard.show.comparison import interval as change_interval
 from steelyard.show.comparison import percent, verdict
@@ -676,12 +677,14 @@ def _round_ratios(furthest: float) -> list[float]:
 
 
 def svg(spec: Row) -> str:
-    """A chart as SVG."""
+    """A chart as SVG; raises OutOfMemoryError where `ulimit -v` leaves too little for it."""
+    require_addresses(V8_BYTES, "a figure")
     return str(vl_convert.vegalite_to_svg(spec))
 
 
 def png(spec: Row) -> bytes:
-    """A chart as PNG, twice the size for dense screens."""
+    """A chart as PNG, twice the size for dense screens; raises OutOfMemoryError as `svg` does."""
+    require_addresses(V8_BYTES, "a figure")
     return bytes(vl_convert.vegalite_to_png(spec, scale=2))
 
 

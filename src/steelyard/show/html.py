@@ -16,6 +16,7 @@ from steelyard.judge import rules
 from steelyard.judge.answers import WORTH_A_SCREEN
 from steelyard.judge.replication import Replication
 from steelyard.judge.report import Judged, Report
+from steelyard.limits import V8_BYTES, require_addresses
 from steelyard.show import void
 from steelyard.show.page import answers, claims, comparing, doubts, explained, method, results, studies, study
 from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
@@ -37,7 +38,7 @@ def _hash(contents: str) -> str:
 
 
 def page(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> str:
-    """The whole page; ``outcomes`` is what its check against the rules gave."""
+    """The whole page; ``outcomes`` is what its check against the rules gave. Raises OutOfMemoryError as charts do."""
     return _document(_title(report), *_body(report, outcomes))
 
 
@@ -57,6 +58,7 @@ def study_page(found: Sequence[Replication]) -> str:
 
 def _document(title: str, *body: Markup) -> str:
     """A page with everything inline, in which nothing but its own style and script can act."""
+    require_addresses(V8_BYTES, "the page")
     style = Markup((_ASSETS / "style.css").read_text())
     script = _script()
     # Nothing but these two texts may act: no network, no evaluated text, no inline handler, no form, no frame.

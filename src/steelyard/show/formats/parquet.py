@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from steelyard.judge.ledger import Ledger
+from steelyard.limits import SQL_BYTES, require_addresses
 from steelyard.show.formats._rows import COLUMNS, rows
 
 CONTROLS = True
@@ -18,6 +19,7 @@ CONTROLS = True
 
 def export(ledger: Ledger) -> bytes:
     """The contents of the file."""
+    require_addresses(SQL_BYTES, "Parquet")
     import duckdb  # a large library that only this format needs
 
     with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
