@@ -646,8 +646,8 @@ class FleetOrder(Record, frozen=True, kw_only=True):
     at: str
     backend: str = msgspec.field(name="engine")
     nodes: tuple[str, ...]
-    sessions: int
-    time_limit_s: float
+    sessions: Positive
+    time_limit_s: Seconds
     node_options: tuple[str, ...] = ()
     backend_options: tuple[str, ...] = msgspec.field(name="engine_options", default=())
     partition: str | None = None
@@ -676,17 +676,17 @@ class Heartbeat(Record, frozen=True, kw_only=True):
     ``code`` is the exit code, and only in the last one; ``done`` of ``of`` runs, about ``left_s`` to go.
     """
 
-    at: float
+    at: Seconds
     what: Literal["begun", "waiting", "locked", "measuring", "delivered", "ended"]
     host: str = ""
     job: str = ""
-    restart: int = 0
+    restart: Count = 0
     machine_key: str = ""
     said: str = ""
-    done: int = 0
-    of: int = 0
-    left_s: float = 0.0
-    code: int | None = None
+    done: Count = 0
+    of: Count = 0
+    left_s: Seconds = 0.0
+    code: Whole | None = None
 
 
 class TokenStatus(Record, frozen=True, kw_only=True):

@@ -162,3 +162,16 @@ def test_a_machine_that_another_one_measures_on_is_not_waited_for_longer_than_as
     assert f"process {os.getpid()} (since " in done.stderr
     assert ("waiting" in done.stderr) == ("--wait" in option)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("option", [["--no-wait"], ["--wait", "100ms"]])
+def test_a_node_of_a_fleet_waits_as_long_as_the_plan_says(tmp_path, monkeypatch, option):
+    lock, plan = tmp_path / "lock", tmp_path / "plan.json"
+    monkeypatch.setattr(machine, "_LOCK", lock)
+    assert main(["fleet", "plan", "null/null", "--quick", *option, "-o", str(plan)]) == 0
+    words_ = ["fleet", "node", str(plan), "--to", str(tmp_path / "fleet")]
+    with machine.lock(lambda _: pytest.fail("nobody holds it")):
+        done = subprocess.run(
+            [sys.executable, "-c", IN_A_CHILD, str(lock), *words_], capture_output=True, text=True, check=False
+        )
+    assert done.returncode == BusyError.exit_code, done.stderr

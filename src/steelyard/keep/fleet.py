@@ -32,9 +32,8 @@ import msgspec
 
 from steelyard.errors import SessionFileError, StorageError, UsageError
 from steelyard.keep.bounded import UnreadableError, read_regular
-from steelyard.keep.folder import overview
-from steelyard.keep.session import SUFFIX, decode
-from steelyard.records import FleetJob, FleetOrder, FleetPlan, Heartbeat, Record, TokenStatus
+from steelyard.keep.session import SUFFIX, decode, read
+from steelyard.records import FleetJob, FleetOrder, FleetPlan, Heartbeat, Record, Session, TokenStatus
 
 #: Names of nodes become names of files, so they are held to what host names are made of.
 _TOKEN = re.compile(r"(?P<node>[A-Za-z0-9][A-Za-z0-9._-]*)\.(?P<number>[1-9][0-9]{0,5})")
@@ -72,9 +71,11 @@ def node_of(token: str) -> str:
 def read_plan(contents: bytes, where: str) -> FleetPlan:
     """A plan from its file; raises UsageError."""
     try:
-        return msgspec.json.decode(contents, type=FleetPlan)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        plan = msgspec.json.decode(contents, type=FleetPlan)
+        plan.settings.check()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UsageError) as error:
         raise UsageError(f"{where} is not a plan of a fleet ({error}): `steelyard fleet plan` makes one") from error
+    return plan
 
 
 def write_json(record: Record) -> bytes:
@@ -134,21 +135,20 @@ class FleetFolder:
             return found  # also of a folder whose plan has not come yet
         plan = self.plan().id
         for path in paths:
-            token = path.name.removesuffix(SUFFIX)
-            if _TOKEN.fullmatch(token) and self._is_whole(path, token, plan):
-                found[token] = path
+            if self._is_whole(path, plan):
+                found[_named(path)] = path
         return found
 
-    def _is_whole(self, path: Path, token: str, plan: str) -> bool:
-        """Whether this is the session of a token. A file that was found whole is not read again until it changes."""
+    def _is_whole(self, path: Path, plan: str) -> bool:
+        """Whether this is the session of a token. A file that was found whole is not read again until it changes.
+
+        All of it is read: what `fleet report` would leave out must not count as there, or it is never measured again.
+        """
         try:
             state = path.lstat()
             known = path, state.st_ino, state.st_size, state.st_mtime_ns
             if known not in self._whole:
-                seen = overview(path)
-                placed = seen.header.placed
-                if seen.end is None or placed is None or (placed.token, placed.plan) != (token, plan):
-                    return False
+                read_delivered(path, plan)
                 self._whole.add(known)
         except (OSError, SessionFileError):
             return False
@@ -165,7 +165,7 @@ class FleetFolder:
         check(contents, token, plan)
         self._folder(self.path / "sessions")
         there = self.session(token)
-        if os.path.lexists(there) and not self._is_whole(there, token, plan):
+        if os.path.lexists(there) and not self._is_whole(there, plan):
             # Garbage in its place would keep the token unmeasured for ever. Nothing is deleted: somebody may want it.
             with contextlib.suppress(OSError):
                 there.rename(there.with_name(f"{there.name}.unusable-{secrets.token_hex(4)}"))
@@ -213,7 +213,7 @@ class FleetFolder:
         """The heartbeats of each attempt at each token, attempts in the order in which they began."""
         found: dict[str, list[list[Heartbeat]]] = {}
         for path in sorted((self.path / "words").glob("*/*.jsonl")):
-            if said := _read_heartbeats(path):
+            if _TOKEN.fullmatch(path.parent.name) and (said := _read_heartbeats(path)):
                 found.setdefault(path.parent.name, []).append(said)
         for attempts in found.values():
             attempts.sort(key=lambda said: said[0].at)
@@ -250,8 +250,34 @@ def _sync_folder(path: Path) -> None:
 def check(contents: bytes, token: str, plan: str) -> None:
     """Raise SessionFileError unless this is the complete session of a token of a plan."""
     session = decode(contents, token)
+    if not contents.endswith(b"\n"):
+        raise SessionFileError(f"the session of {token} is not complete; it is not taken")
+    _check(session, token, plan)
+
+
+def home_of(path: Path) -> Path | None:
+    """The folder of the fleet in which a session lies; None where it lies elsewhere."""
+    folder = path.absolute().parent
+    return folder.parent if folder.name == "sessions" and os.path.lexists(folder.parent / "fleet.json") else None
+
+
+def read_delivered(path: Path, plan: str) -> Session:
+    """A session of a fleet; raises SessionFileError for a file that `FleetFolder.delivered` passes over."""
+    if _TOKEN.fullmatch(_named(path)) is None:
+        raise SessionFileError(f"{path} is named after no token of a fleet")
+    session = read(path)
+    _check(session, _named(path), plan)
+    return session
+
+
+def _named(path: Path) -> str:
+    """The token that a file is named after."""
+    return path.name.removesuffix(SUFFIX)
+
+
+def _check(session: Session, token: str, plan: str) -> None:
     placed = session.header.placed
-    if session.end is None or not contents.endswith(b"\n"):
+    if session.end is None:
         raise SessionFileError(f"the session of {token} is not complete; it is not taken")
     if placed is None or (placed.token, placed.plan) != (token, plan):
         raise SessionFileError(f"this session is not that of {token} of plan {plan}; it is not taken")

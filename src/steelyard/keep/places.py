@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from steelyard.errors import SessionFileError
-from steelyard.keep import folder
+from steelyard.keep import fleet, folder
 from steelyard.keep.folder import Complain
-from steelyard.keep.session import SUFFIX, decode
+from steelyard.keep.session import SUFFIX, decode, read
 from steelyard.keep.store import file_system, is_url
 from steelyard.records import Session
 
@@ -20,9 +21,24 @@ def sessions(places: Sequence[str], complain: Complain) -> Iterator[Session]:
     """
     local = [place for place in places if not is_url(place)]
     if local or not places:
-        yield from folder.readable(folder.find(local), complain)
+        yield from _local(folder.find(local), complain)
     for url in (place for place in places if is_url(place)):
         yield from _remote(url, complain)
+
+
+def _local(paths: Sequence[Path], complain: Complain) -> Iterator[Session]:
+    """Of a fleet's folder only the sessions that count as delivered, as `fleet status` has them."""
+    plans: dict[Path, str] = {}
+    for path in paths:
+        try:
+            if (home := fleet.home_of(path)) is None:
+                yield read(path)
+                continue
+            if home not in plans:
+                plans[home] = fleet.FleetFolder(home).plan().id
+            yield fleet.read_delivered(path, plans[home])
+        except SessionFileError as error:
+            complain(str(error))
 
 
 def _remote(url: str, complain: Complain) -> Iterator[Session]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from steelyard.errors import BackendError, IncompleteError, SessionFileError
+from steelyard.errors import BackendError, IncompleteError, SessionFileError, UsageError
 from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
 from steelyard.keep.folder import overview
@@ -27,10 +27,17 @@ _AROUND_A_RUN_S = 0.1
 #: Room for a budget that is not kept to the second, for the locks and for a machine that has to become idle.
 _TIMES_LONGER = 4
 _LEAST_LIMIT_S = 1800.0
+#: Most sessions of one fleet: each is a row of its status.
+_MOST_SESSIONS = 1_000_000
 
 
 def tokens_of(order: FleetOrder) -> list[str]:
-    """Every token that was ordered, the first of all nodes before their second ones."""
+    """Every token that was ordered, the first of all nodes before their second ones; raises UsageError for too many."""
+    if len(order.nodes) * order.sessions > _MOST_SESSIONS:
+        raise UsageError(
+            f"{order.sessions} sessions on each of {len(order.nodes)} nodes are more than a fleet has: "
+            f"{_MOST_SESSIONS} at most"
+        )
     return [fleet.token_of(node, number) for number in range(1, order.sessions + 1) for node in order.nodes]
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sys
 import time
 from dataclasses import dataclass, replace
 
@@ -27,11 +26,13 @@ from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder, HeartbeatLog
 from steelyard.keep.session import SUFFIX
 from steelyard.lab.messages import Messages
+from steelyard.lab.output import put
 from steelyard.lab.session import Lab
 from steelyard.measure import audit, backends, conduct, machine
 from steelyard.measure.plan import NULL
 from steelyard.measure.runner import own_folder
 from steelyard.records import Audit, Case, CasePattern, FleetPlan, Header, Heartbeat, Line, Placed, Run, Session, Skip
+from steelyard.show.visible import visible_lines
 
 #: How often a node says how far it is.
 _HEARTBEAT_EVERY_S = 2.0
@@ -209,8 +210,7 @@ class _Measuring:
     def _deliver(self, contents: bytes) -> None:
         part = self._part
         if part.folder is None:
-            sys.stdout.write(fleet.frame(part.token, part.plan.id, contents))
-            sys.stdout.flush()
+            put(visible_lines(fleet.frame(part.token, part.plan.id, contents)))
             return
         part.folder.deliver(part.token, contents)
         self._heartbeats.add(Heartbeat(at=0, what="delivered", machine_key=self._lab.host.key))

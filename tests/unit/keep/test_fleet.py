@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import SessionFileError, StorageError, UsageError
-from steelyard.keep import fleet
+from steelyard.keep import fleet, places
 from steelyard.keep.fleet import FleetFolder, HeartbeatLog, frame, statuses, token_of, unframe
 from steelyard.records import End, FleetJob, FleetOrder, FleetPlan, Heartbeat, Placed
 from steelyard.settings import Settings
@@ -144,6 +144,7 @@ HURT = {
     "empty": lambda path: path.write_bytes(b""),
     "half-written": lambda path: path.write_bytes(contents()[:-7]),
     "without its end": lambda path: path.write_bytes(contents(end=False)),
+    "with a damaged line": lambda path: path.write_bytes(contents().replace(b'{"type":"end"', b'{}\n{"type":"end"')),
     "of another token": lambda path: path.write_bytes(contents(token="n2.1")),
     "of another plan": lambda path: path.write_bytes(contents(plan="ffffffffffff")),
     "of another version": lambda path: path.write_bytes(contents().replace(b'"schema":1', b'"schema":99')),
@@ -159,6 +160,10 @@ def test_what_a_node_left_in_place_of_a_session_hurts_that_node_only(folder, hur
     path = folder.session("n1.1")
     hurt(path)
     assert set(folder.delivered()) == {"n2.1"}, "it does not count as there, so it is measured again"
+    left_out = []
+    judged = [session.header.placed.token for session in places.sessions([str(folder.path)], left_out.append)]
+    assert judged == ["n2.1"], "a report judges what status and resume count"
+    assert len(left_out) <= 1
     assert folder.deliver("n1.1", contents())
     assert set(folder.delivered()) == {"n1.1", "n2.1"}
     assert path.read_bytes() == contents()
@@ -245,6 +250,8 @@ def test_heartbeats_are_read_again_by_token_and_attempt(folder):
 
 def test_torn_heartbeats_are_passed_over(folder):
     HeartbeatLog(folder, "n1.1", "", 0).add(Heartbeat(at=0, what="begun"))
+    HeartbeatLog(folder, "no token", "", 0).add(Heartbeat(at=0, what="begun"))
+    assert list(folder.heartbeats()) == ["n1.1"]
     [path] = (folder.path / "words" / "n1.1").iterdir()
     path.write_bytes(path.read_bytes() + b'nonsense\n{"at":1')
     assert [word.what for word in folder.heartbeats()["n1.1"][0]] == ["begun"]

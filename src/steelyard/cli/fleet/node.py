@@ -18,9 +18,12 @@ from steelyard.lab.node import Part, measure_part
 from steelyard.lab.signals import ended_in_order
 from steelyard.measure import backends
 from steelyard.records import FleetPlan
+from steelyard.settings import Settings
 from steelyard.units import parse_duration
 
 _STDOUT = "-"
+#: A machine of a fleet does not wait for ever, as a person at one may.
+_LOCK_WAIT_S = 1800.0
 
 
 def command(
@@ -29,7 +32,7 @@ def command(
     to: Annotated[str, Parameter(allow_leading_hyphen=True)],
     node: str | None = None,
     session: int | None = None,
-    lock_wait: str = "30m",
+    lock_wait: str | None = None,
     idle_wait: str = "2m",
     even_if_busy: bool = False,
 ) -> int | None:
@@ -52,19 +55,21 @@ def command(
     session
         Which of this machine's sessions it is. Default: the task of a Slurm array, else 1.
     lock_wait
-        How long to wait while another session measures on this machine.
+        How long to wait while another session measures on this machine. Default: what the plan says (``--wait``,
+        ``--no-wait``), else half an hour.
     idle_wait
         How long to wait for this machine to be idle.
     even_if_busy
         Measure although others use the machine; the session says so.
     """
     here = backends.here(os.environ)
+    what = _read(plan)
     part = Part(
-        plan=_read(plan),
+        plan=what,
         folder=None if to == _STDOUT else FleetFolder(Path(to).absolute()),
         token=fleet.token_of(node or here.node, session or here.number or 1),
         here=here,
-        lock_wait_s=parse_duration(lock_wait),
+        lock_wait_s=parse_duration(lock_wait) if lock_wait else _planned_wait_s(what.settings),
         idle_wait_s=None if even_if_busy else parse_duration(idle_wait),
     )
     try:
@@ -73,6 +78,10 @@ def command(
     except Interrupted as stopped:
         return stopped.exit_code
     return None
+
+
+def _planned_wait_s(settings: Settings) -> float:
+    return _LOCK_WAIT_S if settings.wait_s is None else settings.wait_s
 
 
 def _read(plan: str) -> FleetPlan:

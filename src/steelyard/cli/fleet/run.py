@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from steelyard.cli import _output as output
 from steelyard.errors import BackendError, UsageError
 from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
 from steelyard.keep.session import now
-from steelyard.lab.fleet import Driver, time_limit_s
+from steelyard.lab.fleet import Driver, time_limit_s, tokens_of
 from steelyard.lab.signals import ended_in_order
 from steelyard.measure import backends
 from steelyard.measure.backends import Unreachable
@@ -36,7 +36,7 @@ def command(
     start_within: str = "24h",
     node_wait: str = "1m",
     even_if_busy: bool = False,
-    lock_wait: str = "30m",
+    lock_wait: str | None = None,
     sbatch: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None,
     poll: str | None = None,
 ) -> None:
@@ -70,7 +70,8 @@ def command(
     even_if_busy
         Measure although others use a machine; its session says so.
     lock_wait
-        How long a session may wait while another one measures on its machine.
+        How long a session may wait while another one measures on its machine. Default: what the plan says (``--wait``,
+        ``--no-wait``), else half an hour.
     sbatch
         A further option for sbatch: ``--sbatch=--account=physics``. May be repeated.
     poll
@@ -89,8 +90,6 @@ def command(
         found = backends.resolve(name, nodes, partition)
     except Unreachable as away:
         raise BackendError(f"{away}: try again later") from away
-    for node in found:
-        fleet.token_of(node, 1)
     if len(set(found)) < len(found):
         raise UsageError(f"--nodes names a node twice: {','.join(found)}")
     limit_s = parse_duration(time_limit) if time_limit else time_limit_s(what)
@@ -101,11 +100,16 @@ def command(
         nodes=tuple(found),
         sessions=sessions,
         time_limit_s=limit_s,
-        node_options=("--lock-wait", lock_wait, *(["--even-if-busy"] if even_if_busy else [])),
+        node_options=(
+            *(["--lock-wait", lock_wait] if lock_wait else []),
+            *(["--even-if-busy"] if even_if_busy else []),
+        ),
         backend_options=tuple(sbatch or ()),
         partition=partition,
     )
-    parse_duration(lock_wait)
+    if lock_wait:
+        parse_duration(lock_wait)
+    tokens_of(order)  # before anything is written: a name or a number that no fleet has
     folder = FleetFolder(output_folder.absolute())
     folder.begin(what, order)
     drive(folder, order, start_within=start_within, node_wait=node_wait, poll=poll)
@@ -123,4 +127,4 @@ def drive(folder: FleetFolder, order: FleetOrder, *, start_within: str, node_wai
         words.print("interrupted; what is there is kept: go on with")
         words.print(f"  steelyard fleet resume {folder.path}", soft_wrap=True)
         raise
-    sys.stdout.write(f"{folder.path}: complete; `steelyard fleet report {folder.path}` judges its machines\n")
+    output.say(f"{folder.path}: complete; `steelyard fleet report {folder.path}` judges its machines")
