@@ -217,11 +217,12 @@ def mutation(random_: random.Random) -> Lines:
         elif kind < 0.2:
             random_.shuffle(lines)
         else:
-            _mutate(lines[number], random_)
+            mutate(lines[number], random_)
     return lines
 
 
-def _mutate(line: dict[str, Any], random_: random.Random) -> None:
+def mutate(line: dict[str, Any], random_: random.Random) -> None:
+    """Change or remove one thing in a line, which has at least one."""
     *path, last = random_.choice(list(_places(line)))
     inside: Any = line
     for name in path:

@@ -13,17 +13,16 @@ import time
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from steelyard.keep import session as sessions
 from steelyard.measure import catalog, runner
 from steelyard.measure.runner import ProcessRunner, Request
 from tests import processes
 from tests.integration.laboratory import ROGUE, a_laboratory
-from tests.long import LONG
+from tests.long import parts
 from tests.making import a_case, a_descriptor
 
-LABS = 1000 if LONG else 100
-LAUNCHERS = 200 if LONG else 30
 #: Longest that a lab is left alone, in seconds: about what its session takes.
 LIFE_S = 1.0
 
@@ -35,8 +34,9 @@ def finished_runs(path: Path) -> list[str]:
     return [line["case"] for line in lines if line["type"] == "run" and line["case"].startswith("rogue/")]
 
 
-def test_a_lab_that_is_killed_loses_no_finished_run_and_the_next_one_removes_what_is_left(tmp_path):
-    chance, hits = random.Random(28), 0
+@pytest.mark.parametrize(("part", "labs"), parts(100, 1000, 250))
+def test_a_lab_that_is_killed_loses_no_finished_run_and_the_next_one_removes_what_is_left(tmp_path, part, labs):
+    chance, hits = random.Random(part), 0
     with a_laboratory(tmp_path) as laboratory:
         rogue = processes.compiled(ROGUE, tmp_path / "rogue")
         laboratory.add(rogue, "rogue/well", "rogue/messy")
@@ -50,7 +50,7 @@ def test_a_lab_that_is_killed_loses_no_finished_run_and_the_next_one_removes_wha
             env=laboratory.environment(),
             cwd=Path(__file__).parents[2],
         ) as server:
-            for number in range(LABS):
+            for number in range(labs):
                 path, before = tmp_path / f"{number}.session.jsonl", len(laboratory.run_ids())
                 print(path, file=server.stdin, flush=True)
                 lab = int(server.stdout.readline())
@@ -70,7 +70,7 @@ def test_a_lab_that_is_killed_loses_no_finished_run_and_the_next_one_removes_wha
         swept(laboratory.temporary)
         left |= set(laboratory.temporary.iterdir())
         assert not left
-    assert hits > LABS / 4, "most kills came when the session was over"
+    assert hits > labs / 4, "most kills came when the session was over"
 
 
 def swept(folder: Path) -> None:
@@ -79,8 +79,9 @@ def swept(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", command], check=True, env={**os.environ, "TMPDIR": str(folder)})
 
 
-def test_a_launcher_that_is_killed_leaves_nothing(tmp_path, monkeypatch):
-    chance, lost = random.Random(5), 0
+@pytest.mark.parametrize(("part", "launchers"), parts(30, 200))
+def test_a_launcher_that_is_killed_leaves_nothing(tmp_path, monkeypatch, part, launchers):
+    chance, lost = random.Random(part), 0
     log, program, scratch = tmp_path / "log", tmp_path / "rogue" / "messy", tmp_path / "scratch"
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     scratch.mkdir()
@@ -95,7 +96,7 @@ def test_a_launcher_that_is_killed_leaves_nothing(tmp_path, monkeypatch):
         deadline_s=60,
     )
     cpus = tuple(sorted(os.sched_getaffinity(0)))
-    for _ in range(LAUNCHERS):
+    for _ in range(launchers):
         killer = threading.Timer(chance.random() * 0.2, kill_launchers, [scratch])
         killer.start()
         outcome = ProcessRunner(catalog.native_folder() / "launch", cpus, scratch).run(request)
@@ -105,7 +106,7 @@ def test_a_launcher_that_is_killed_leaves_nothing(tmp_path, monkeypatch):
     run_ids = {line.split()[1] for line in log.read_text().splitlines()}
     assert not [name for run_id in run_ids for name in processes.ipc_objects(run_id)]
     assert all(processes.gone(run_id, "STEELYARD_RUN_ID") for run_id in run_ids)
-    assert lost > LAUNCHERS / 4, "most kills came when the run was over"
+    assert lost > launchers / 4, "most kills came when the run was over"
 
 
 def kill_launchers(scratch: Path) -> None:
