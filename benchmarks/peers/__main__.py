@@ -156,7 +156,7 @@ def main() -> int:
     if len(allowed) > 1:
         os.sched_setaffinity(0, allowed[:-1])
     generator = random.Random(options.seed)
-    with machine.lock(lambda: print("waiting for another session on this machine", file=sys.stderr)):
+    with machine.lock(lambda holder: print(f"waiting: {holder} measures on this machine", file=sys.stderr)):
         end = time.monotonic() + options.seconds
         for _ in range(options.rounds):
             if time.monotonic() > end:

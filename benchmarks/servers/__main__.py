@@ -219,7 +219,7 @@ def main() -> int:
     chosen = set(filter(None, options.servers.split(",")))
     bench = Bench(options.seconds)
     began = time.monotonic()
-    with machine.lock(lambda: print("waiting for another session on this machine", file=sys.stderr)):
+    with machine.lock(lambda holder: print(f"waiting: {holder} measures on this machine", file=sys.stderr)):
         for number in range(options.rounds):
             for load in loads:
                 servers = [server for server in load.servers if not chosen or server in chosen]
