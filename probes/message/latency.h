@@ -10,8 +10,7 @@
  * quantiles of single round trips do hold the cost; where it, or the step of the clock, is above 2 % of a round
  * trip, a caveat says so.
  *
- * Mean and median are of the value's own messages, p99 and p99_9 of all messages of the run so far. A quantile exists
- * once 10 of the messages that were timed are expected beyond it: 20, 1000 and 10,000 of them.
+ * Mean and median are of the value's own messages, p99 and p99_9 of all messages of the run so far (quantiles.h).
  *
  * Every byte is counted where it arrives, on both sides. Each message carries its number in its last byte and in one
  * byte of each 4096 before that, which both sides look at. Before and after a batch a message whose bytes all
@@ -20,7 +19,7 @@
 #define STEELYARD_MESSAGE_LATENCY_H
 
 #include "contexts.h"
-#include "histogram.h"
+#include "quantiles.h"
 #include "latency_ticks.h"
 
 #include <errno.h>
@@ -31,9 +30,6 @@
 
 #define LATENCY_MAX_BYTES 65536
 #define LATENCY_PAGE 4096
-#define ENOUGH_FOR_MEDIAN 20    /* messages that were timed, so that 10 are expected beyond the quantile */
-#define ENOUGH_FOR_P99 1000
-#define ENOUGH_FOR_P99_9 10000
 #define TIMING_BUDGET 0.01      /* of a batch, at most, is spent on timing single messages */
 #define TIMING_ROUNDS 2000      /* to find out what timing one message costs */
 #define TIMING_SHARE 0.02       /* of a round trip: more is a caveat */
@@ -335,12 +331,9 @@ static void read_histograms(const struct exchange *exchange, struct probe_value 
     double tick_s = ticks_seconds(&exchange->ticks);
     probe_reading(value, "timed_s", (double)own->total * tick_s);
     probe_count(value, "timed", own->count);
-    probe_reading(value, "median", histogram_quantile(own, 0.5) * tick_s);
-    probe_count(value, "enough_for_median", own->count >= ENOUGH_FOR_MEDIAN);
-    probe_reading(value, "p99", histogram_quantile(tails, 0.99) * tick_s);
-    probe_count(value, "enough_for_p99", tails->count >= ENOUGH_FOR_P99);
-    probe_reading(value, "p99_9", histogram_quantile(tails, 0.999) * tick_s);
-    probe_count(value, "enough_for_p99_9", tails->count >= ENOUGH_FOR_P99_9);
+    quantile_report(value, "median", "enough_for_median", own, 0.5, tick_s);
+    quantile_report(value, "p99", "enough_for_p99", tails, 0.99, tick_s);
+    quantile_report(value, "p99_9", "enough_for_p99_9", tails, 0.999, tick_s);
     probe_reading(value, "timing_cost", exchange->timing_s);
 }
 
@@ -384,8 +377,8 @@ static void latency_teardown(struct probe_run *run)
         probe_caveat_of("median,p99,p99_9", "median, p99 and p99_9: the clock for single messages has steps of at least "
                         "%.0f ns, more than %.0f %% of a round trip, and these are no finer", exchange->step_s * 1e9,
                         TIMING_SHARE * 100);
-    const bool neither = exchange->tails->count < ENOUGH_FOR_P99;
-    if (exchange->tails->count < ENOUGH_FOR_P99_9)
+    const bool neither = !quantile_exists(exchange->tails, 0.99);
+    if (!quantile_exists(exchange->tails, 0.999))
         probe_caveat_of(neither ? "p99,p99_9" : "p99_9",
                         "%s: too few messages; a longer --target or more --values would give it",
                         neither ? "p99 and p99_9" : "p99_9");

@@ -246,6 +246,20 @@ class Value(Record, frozen=True, kw_only=True):
         return figure if figure == 0 or _LEAST < abs(figure) < _MOST else None
 
 
+class Histogram(Record, frozen=True, kw_only=True):
+    """How often what was timed one by one in a run took how long: the few longest are in it, which no quantile has.
+
+    ``buckets``: the least whole number that a bucket holds, and how many it holds; a number is ``scale`` of ``unit``.
+    Numbers below 256 have a bucket each, and every octave above has 128, as HdrHistogram has them with two significant
+    digits: so two histograms are merged by adding.
+    """
+
+    name: str
+    unit: str
+    scale: Annotated[float, msgspec.Meta(gt=0, le=1e9)]
+    buckets: Annotated[tuple[tuple[Count, Positive], ...], msgspec.Meta(max_length=8192)]
+
+
 def counter_metrics(values: Iterable[Value]) -> tuple[Metric, ...]:
     """The metrics of what the processor counted in these values: each event an operation, and what is made of two."""
     events = list(dict.fromkeys(name for value in values if value.counters for name in value.counters.events))
@@ -296,6 +310,7 @@ class Transcript(Record, frozen=True, kw_only=True):
     caveats: tuple[str, ...] = ()
     caveat_metrics: dict[str, tuple[str, ...]] = {}
     faults: tuple[str, ...] = ()
+    histograms: tuple[Histogram, ...] = ()
 
 
 class Machine(Record, frozen=True, kw_only=True):
@@ -498,6 +513,7 @@ class Run(Watched, frozen=True, kw_only=True, tag="run", tag_field="type"):
     disturbed: tuple[str, ...] = ()
     counters: str = ""
     counters_absent: str = ""
+    histograms: tuple[Histogram, ...] = ()
 
     @property
     def timed_s(self) -> float:

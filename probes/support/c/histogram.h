@@ -41,12 +41,24 @@ static inline void histogram_merge(struct histogram *into, const struct histogra
         into->bucket[bucket] += from->bucket[bucket];
 }
 
+/* How far the numbers of a bucket were shifted. */
+static inline uint64_t histogram_shift_of(uint64_t bucket)
+{
+    return bucket < 2 * HISTOGRAM_PARTS ? 0 : (bucket >> HISTOGRAM_PART_BITS) - 1;
+}
+
+/* The least number that a bucket holds. */
+static inline uint64_t histogram_least(uint64_t bucket)
+{
+    uint64_t shift = histogram_shift_of(bucket);
+    return (bucket - (shift << HISTOGRAM_PART_BITS)) << shift;
+}
+
 /* The middle of the numbers that a bucket holds. */
 static inline double histogram_middle(uint64_t bucket)
 {
-    uint64_t shift = bucket < 2 * HISTOGRAM_PARTS ? 0 : (bucket >> HISTOGRAM_PART_BITS) - 1;
-    uint64_t width = UINT64_C(1) << shift, lowest = (bucket - (shift << HISTOGRAM_PART_BITS)) << shift;
-    return (double)lowest + (double)(width - 1) / 2;
+    uint64_t width = UINT64_C(1) << histogram_shift_of(bucket);
+    return (double)histogram_least(bucket) + (double)(width - 1) / 2;
 }
 
 /* The smallest number that at least `share` of all do not exceed, to within 0.4 %. 0 if empty. */

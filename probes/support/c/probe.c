@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "contexts.h"
+#include "histogram.h"
 
 #define SELFTEST_OPERATIONS 23 /* a prime, so that rounding to a batch size shows */
 #define DEFAULT_TARGET_NS 10000000
@@ -26,6 +27,7 @@
 #define COUNTED_VALUES 3 /* counts vary little: three tell an outlier */
 #define MAX_OPERATIONS (UINT64_C(1) << 40)
 #define MAX_CAVEATS 8
+#define MAX_HISTOGRAMS 4
 
 struct options {
     uint64_t operations, target_ns, values, deadline_s;
@@ -36,6 +38,11 @@ static struct {
     const char *metrics[MAX_CAVEATS]; /* that it concerns; NULL for all */
     int count;
 } caveats;
+static struct {
+    const char *name, *unit;
+    double scale;
+    const struct histogram *histogram;
+} histograms[MAX_HISTOGRAMS];
 static const struct contexts *live_contexts;
 static int schedstat_fd = -1;
 static struct probe_build built;
@@ -181,6 +188,17 @@ void probe_reading(struct probe_value *value, const char *name, double reading)
         probe_fail("more than %d readings in a value", PROBE_MAX_COUNTS);
     value->reading[value->readings].name = name;
     value->reading[value->readings++].reading = reading;
+}
+
+void probe_histogram(const char *name, const char *unit, double scale, const struct histogram *histogram)
+{
+    int i = 0;
+    while (i < MAX_HISTOGRAMS && histograms[i].name)
+        i++;
+    if (i == MAX_HISTOGRAMS)
+        probe_fail("more than %d histograms in a run", MAX_HISTOGRAMS);
+    histograms[i].name = name, histograms[i].unit = unit;
+    histograms[i].scale = scale, histograms[i].histogram = histogram;
 }
 
 static uint64_t timeval_ns(struct timeval t)
@@ -429,6 +447,24 @@ static void print_value(const struct probe_value *v)
     printf("}\n");
 }
 
+static void print_histograms(void)
+{
+    for (int i = 0; i < MAX_HISTOGRAMS && histograms[i].name; i++) {
+        const struct histogram *h = histograms[i].histogram;
+        printf("{\"type\":\"histogram\"");
+        print_pair("name", histograms[i].name);
+        print_pair("unit", histograms[i].unit);
+        printf(",\"scale\":%.9g,\"buckets\":[", histograms[i].scale);
+        const char *separator = "";
+        for (uint64_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++)
+            if (h->bucket[bucket]) {
+                printf("%s[%" PRIu64 ",%" PRIu64 "]", separator, histogram_least(bucket), h->bucket[bucket]);
+                separator = ",";
+            }
+        printf("]}\n");
+    }
+}
+
 static void print_end(uint64_t values)
 {
     for (int i = 0; i < caveats.count; i++) {
@@ -670,6 +706,7 @@ static void measure(struct probe_run *run, const struct options *options)
     print_meta(run, operations, search_ns);
     for (uint64_t i = 0; i < options->values; i++)
         print_value(&values[i]);
+    print_histograms();
     print_end(options->values);
     free(values);
 }

@@ -120,6 +120,11 @@ void probe_stop(struct probe_value *value);
 void probe_count(struct probe_value *value, const char *name, uint64_t count);
 void probe_reading(struct probe_value *value, const char *name, double reading);
 
+struct histogram;
+/* All times of a run, printed at its end: `scale` of `unit` is one of the histogram's numbers. All three stay as they are
+ * until the program ends. */
+void probe_histogram(const char *name, const char *unit, double scale, const struct histogram *histogram);
+
 /* Parameters of this run. pre: the probe declares a parameter of that name and kind. */
 int64_t probe_integer(const struct probe_run *run, const char *name);
 bool probe_is(const struct probe_run *run, const char *name, const char *choice);

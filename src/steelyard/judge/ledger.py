@@ -11,7 +11,7 @@ from functools import partial
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.findings import Findings, judge
 from steelyard.judge.samples import CaseRuns, case_runs
-from steelyard.records import Case, Metric, Record, Session, Statistic, Value
+from steelyard.records import Case, Histogram, Metric, Record, Session, Statistic, Value
 
 
 class RunEntry(Record, frozen=True, kw_only=True):
@@ -35,6 +35,7 @@ class RunEntry(Record, frozen=True, kw_only=True):
     peak_rss_bytes: int
     cpus: tuple[int, ...]
     disturbed: tuple[str, ...]
+    histograms: tuple[Histogram, ...] = ()
 
 
 class CaseEntry(Record, frozen=True, kw_only=True):
@@ -123,6 +124,7 @@ def _entry(runs: CaseRuns, finding: CaseFinding) -> CaseEntry:
                 peak_rss_bytes=run.peak_rss_bytes,
                 cpus=run.cpus,
                 disturbed=run.disturbed,
+                histograms=run.histograms,
             )
         )
     return CaseEntry(

@@ -218,6 +218,7 @@ def _weight(line: Line, size: int) -> int:
     if not isinstance(line, Run):
         return 30 * size
     entries = sum(len(v.counts) + len(v.readings) + 8 * (v.counters is not None) for v in line.values)
+    entries += 2 * sum(len(histogram.buckets) for histogram in line.histograms)
     return 500 + 2 * size + 400 * len(line.values) + 100 * entries
 
 

@@ -6,18 +6,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, TypeVar
 
 import msgspec
 
 from steelyard.errors import ProtocolError
-from steelyard.records import PROTOCOL, Case, Descriptor, Meta, Scalar, Transcript, Value
+from steelyard.records import PROTOCOL, Case, Descriptor, Histogram, Meta, Scalar, Transcript, Value
 
 SKIPPED_EXIT_CODE = 77
 _QUANTITIES = {"wall", "cpu", "user", "system", "operations", "one"}
 _QUOTED = 120
 #: Longest title, in characters: it stands in the first column of tables and in the legends of figures.
 _TITLE = 40
+#: Leading bits of a number that its bucket of a histogram keeps.
+HISTOGRAM_BITS = 8
 #: What decoding raises for bytes that are not JSON of the protocol; a probe may print anything.
 _UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _T = TypeVar("_T")
@@ -31,6 +34,10 @@ class _ValueLine(Value, frozen=True, kw_only=True, tag="value", tag_field="type"
     pass
 
 
+class _HistogramLine(Histogram, frozen=True, kw_only=True, tag="histogram", tag_field="type"):
+    pass
+
+
 class _CaveatLine(msgspec.Struct, frozen=True, tag="caveat", tag_field="type"):
     text: str
     metrics: tuple[str, ...] = ()
@@ -41,7 +48,8 @@ class _EndLine(msgspec.Struct, frozen=True, tag="end", tag_field="type"):
     values: int
 
 
-_LINE = msgspec.json.Decoder(_MetaLine | _ValueLine | _CaveatLine | _EndLine)
+_Line = _MetaLine | _ValueLine | _HistogramLine | _CaveatLine | _EndLine
+_LINE = msgspec.json.Decoder(_Line)
 
 
 def run_arguments(
@@ -137,9 +145,38 @@ def parse_parameter(descriptor: Descriptor, name: str, text: str) -> Scalar:
 
 def parse_transcript(output: bytes, case: Case, descriptor: Descriptor) -> Transcript:
     """Read what a run printed. Raises ProtocolError if it is not whole: without its `end` a run has failed."""
-    meta: Meta | None = None
-    values: list[Value] = []
-    caveats: list[_CaveatLine] = []
+    lines = list(_lines(output))
+    metas = [line for line in lines if isinstance(line, _MetaLine)]
+    values = [line for line in lines if isinstance(line, _ValueLine)]
+    histograms = [line for line in lines if isinstance(line, _HistogramLine)]
+    caveats = [line for line in lines if isinstance(line, _CaveatLine)]
+    ends = [line for line in lines if isinstance(line, _EndLine)]
+    if len(metas) > 1:
+        raise ProtocolError("printed two meta lines")
+    if not ends or not metas:
+        raise ProtocolError(_unfinished(output, bool(ends)))
+    if ends[0].values != len(values):
+        raise ProtocolError(f"announced {ends[0].values} values at its end and printed {len(values)}")
+    _check_meta(metas[0], case)
+    for value in values:
+        _check_value(value, descriptor)
+    for histogram in histograms:
+        _check_histogram(histogram)
+    names = {metric.name for metric in descriptor.metrics}
+    if unknown := [name for caveat in caveats for name in caveat.metrics if name not in names]:
+        raise ProtocolError(f"printed a caveat about {unknown[0]}, and it has no metric of that name")
+    return Transcript(
+        meta=_plain(metas[0], Meta),
+        values=tuple(_plain(v, Value) for v in values),
+        caveats=tuple(caveat.text for caveat in caveats),
+        caveat_metrics={caveat.text: caveat.metrics for caveat in caveats if caveat.metrics},
+        faults=tuple(caveat.text for caveat in caveats if caveat.fault),
+        histograms=tuple(_plain(histogram, Histogram) for histogram in histograms),
+    )
+
+
+def _lines(output: bytes) -> Iterator[_Line]:
+    """The lines in order; raises ProtocolError on what is none, and on more after the end."""
     ended = False
     for line in output.splitlines():
         if ended:
@@ -150,34 +187,8 @@ def parse_transcript(output: bytes, case: Case, descriptor: Descriptor) -> Trans
             raise ProtocolError(
                 f"printed {_quote(line)}, which is not a line of protocol {PROTOCOL} ({error})"
             ) from error
-        match record:
-            case _MetaLine():
-                if meta is not None:
-                    raise ProtocolError("printed two meta lines")
-                meta = record
-            case _ValueLine():
-                values.append(record)
-            case _CaveatLine():
-                caveats.append(record)
-            case _EndLine():
-                ended = True
-                if record.values != len(values):
-                    raise ProtocolError(f"announced {record.values} values at its end and printed {len(values)}")
-    if not ended or meta is None:
-        raise ProtocolError(_unfinished(output, ended))
-    _check_meta(meta, case)
-    for value in values:
-        _check_value(value, descriptor)
-    names = {metric.name for metric in descriptor.metrics}
-    if unknown := [name for caveat in caveats for name in caveat.metrics if name not in names]:
-        raise ProtocolError(f"printed a caveat about {unknown[0]}, and it has no metric of that name")
-    return Transcript(
-        meta=_plain(meta, Meta),
-        values=tuple(_plain(v, Value) for v in values),
-        caveats=tuple(caveat.text for caveat in caveats),
-        caveat_metrics={caveat.text: caveat.metrics for caveat in caveats if caveat.metrics},
-        faults=tuple(caveat.text for caveat in caveats if caveat.fault),
-    )
+        yield record
+        ended = isinstance(record, _EndLine)
 
 
 def _unfinished(output: bytes, ended: bool) -> str:
@@ -207,6 +218,16 @@ def _check_value(value: Value, descriptor: Descriptor) -> None:
         for name in (metric.over, metric.per):
             if name not in _QUANTITIES and value.quantity(name) is None:
                 raise ProtocolError(f"metric {metric.name} needs {name}, which a value does not report")
+
+
+def _check_histogram(histogram: Histogram) -> None:
+    least = [number for number, _ in histogram.buckets]
+    if least != sorted(set(least)):
+        raise ProtocolError(f"printed buckets of {histogram.name} that do not rise")
+    for number in least:
+        beyond = max(0, number.bit_length() - HISTOGRAM_BITS)
+        if number >> beyond << beyond != number:
+            raise ProtocolError(f"printed a bucket of {histogram.name} that begins with {number}, as none does")
 
 
 def describe_exit(

@@ -55,6 +55,33 @@ def test_a_caveat_about_a_metric_that_the_probe_does_not_have_is_refused():
         parse(META, VALUE, {"type": "caveat", "text": "too few", "metrics": ["p98"]}, END)
 
 
+def a_histogram(*buckets, **more) -> dict:
+    return {"type": "histogram", "name": "late", "unit": "s", "scale": 1e-9, "buckets": buckets, **more}
+
+
+def test_a_histogram_of_single_times_is_kept_with_its_run():
+    [kept] = parse(META, VALUE, a_histogram([0, 1], [255, 2], [256, 3], [258, 1], [52992, 4]), END).histograms
+    assert (kept.name, kept.unit, kept.scale) == ("late", "s", 1e-9)
+    assert kept.buckets == ((0, 1), (255, 2), (256, 3), (258, 1), (52992, 4))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (a_histogram([2, 1], [1, 1]), "do not rise"),
+        (a_histogram([1, 1], [1, 1]), "do not rise"),
+        (a_histogram([257, 1]), "begins with 257"),
+        (a_histogram([1, 0]), "not a line"),
+        (a_histogram([-1, 1]), "not a line"),
+        (a_histogram([1, 1], scale=0), "not a line"),
+        (a_histogram(*([number, 1] for number in range(9000))), "not a line"),
+    ],
+)
+def test_a_histogram_that_cannot_be_merged_is_refused(wrong, said):
+    with pytest.raises(ProtocolError, match=said):
+        parse(META, VALUE, wrong, END)
+
+
 def test_a_transcript_can_be_kept():
     transcript = parse(META, VALUE, END)
     assert msgspec.json.decode(msgspec.json.encode(transcript), type=type(transcript)) == transcript

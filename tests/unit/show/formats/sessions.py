@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from steelyard.judge.ledger import ledger
-from steelyard.records import Case, End, Plan, Session
+from steelyard.records import Case, End, Histogram, Plan, Session
 from steelyard.show import formats
 from tests.making import (
     NULL_CASE,
@@ -44,6 +44,10 @@ BROKEN_CASE = a_case("call/broken")
 END = End(at="2026-01-02T03:05:00+00:00", reason="blocks", blocks=6, wall_s=2.0, timed_s=1.0)
 
 
+#: Of numbers that stand alone, of some that share a bucket, and of one far beyond: in nanoseconds.
+LATE = Histogram(name="late", unit="s", scale=1e-9, buckets=((0, 2), (7, 1), (52992, 1000), (53248, 41), (2**40, 3)))
+
+
 def value(seconds: float) -> object:
     """A batch with everything that some probe counts."""
     return a_value(
@@ -61,7 +65,13 @@ def mixed(blocks: int = 6) -> Session:
     for block in range(1, blocks + 1):
         more = {"started": 1767323045.5 + block, "peak_rss_bytes": 1_000_000, "cpus": (1,)}
         runs += [
-            a_run(case, block, values=tuple(value(1e-6 * (1 + block / 100 + n / 1000)) for n in range(4)), **more)
+            a_run(
+                case,
+                block,
+                values=tuple(value(1e-6 * (1 + block / 100 + n / 1000)) for n in range(4)),
+                histograms=(LATE,) if case is COST_CASE else (),
+                **more,
+            )
             for case in (COST_CASE, RATE_CASE, SIZE_CASE, NULL_CASE)
         ]
         runs.append(a_failed_run(BROKEN_CASE, block))
@@ -116,7 +126,11 @@ def hostile() -> Session:
         header.machine, facts={**header.machine.facts, "cpu": HOSTILE[0] + HOSTILE[1]}, key=HOSTILE[1]
     )
     header = msgspec.structs.replace(header, machine=machine)
-    runs = [a_run(case, block, 1e-6 + block * 1e-9) for case in header.selection for block in range(1, 7)]
+    runs = [
+        a_run(case, block, 1e-6 + block * 1e-9, histograms=(LATE,))
+        for case in header.selection
+        for block in range(1, 7)
+    ]
     return a_session(*runs, END, header=header)
 
 

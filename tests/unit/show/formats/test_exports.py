@@ -15,7 +15,7 @@ from steelyard.errors import NothingMeasuredError, SelectionError
 from steelyard.judge.ledger import ledger
 from steelyard.show import formats
 from tests.making import a_case, a_header, a_session, counted
-from tests.unit.show.formats.sessions import COST_CASE, HOSTILE, RATE_CASE, SIZE_CASE, exported, hostile, mixed
+from tests.unit.show.formats.sessions import COST_CASE, HOSTILE, LATE, RATE_CASE, SIZE_CASE, exported, hostile, mixed
 
 NAMES = list(formats.exporters())
 COSTS = [1e-6 * (1 + block / 100 + 0.75 / 1000) for block in range(1, 7)]  # the lower quartile of four values
@@ -69,6 +69,7 @@ def test_a_hostile_session_is_written_with_all_its_cases(name):
         ("parquet", []),
         ("junit", []),
         ("markdown", []),
+        ("hdr", [RATE_CASE, SIZE_CASE]),
     ],
 )
 def test_what_a_format_cannot_hold_is_left_out_with_a_word(name, left_out):
@@ -241,6 +242,40 @@ def test_markdown_has_a_row_a_case_whatever_the_names_are():
     rows = [line for line in exported(hostile(), "markdown").splitlines() if line.startswith("| `")]
     assert len(rows) == len(HOSTILE)
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
+
+
+@pytest.fixture
+def decode():
+    """HdrHistogram's own reader."""
+    return pytest.importorskip("hdrh.histogram").HdrHistogram.decode
+
+
+def test_an_hdr_log_has_every_number_of_every_run_and_names_its_case(decode):
+    lines = exported(mixed(), "hdr").splitlines()
+    head = [line for line in lines if line.startswith(("#", '"'))]
+    assert head[0] == "#[Histogram log format version 1.3]"
+    assert head[-1] == '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+    assert len(lines) - len(head) == 6
+    for line in lines[len(head) :]:
+        tag, _, _, most_ms, word = line.split(",")
+        assert tag == f"Tag={COST_CASE.name.replace(',', ';')}_late"
+        assert float(most_ms) == pytest.approx(2**40 / 1e6)
+        assert word.startswith("HISTFAAA")
+        found = decode(word)
+        assert (found.get_total_count(), found.get_min_value(), found.significant_figures) == (1047, 0, 2)
+        assert found.get_max_value() == found.get_highest_equivalent_value(2**40)
+        by_least = {item.value_iterated_to: item.count_at_value_iterated_to for item in found.get_recorded_iterator()}
+        expected = {found.get_highest_equivalent_value(number): times for number, times in LATE.buckets}
+        assert by_least == expected
+
+
+def test_hdr_logs_of_several_runs_are_merged_by_their_library(decode):
+    words = [line.split(",")[-1] for line in exported(mixed(), "hdr").splitlines() if line.startswith("Tag=")]
+    merged = decode(words[0])
+    for word in words[1:]:
+        merged.add(decode(word))
+    assert merged.get_total_count() == 6 * 1047
+    assert merged.get_value_at_percentile(50) == merged.get_highest_equivalent_value(52992)
 
 
 def test_a_void_session_says_so_wherever_it_goes():
