@@ -14,10 +14,10 @@ import steelyard
 from steelyard import errors
 from steelyard.__main__ import main
 from steelyard.keep import places
-from steelyard.keep.fleet import FleetFolder, Speaker, token_of
+from steelyard.keep.fleet import FleetFolder, HeartbeatLog, token_of
 from steelyard.lab import fleet as lab_fleet
-from steelyard.measure import engines
-from steelyard.records import FleetJob, FleetNode, FleetOrder, FleetPlan, Placed, Word
+from steelyard.measure import backends
+from steelyard.records import FleetJob, FleetNode, FleetOrder, FleetPlan, Heartbeat, Placed
 from steelyard.settings import Settings
 from tests.hostile.corpus import mutate
 from tests.hostile.test_sessions import ENDS
@@ -34,7 +34,7 @@ def a_fleet(folder):
     """A fleet of which some sessions are there, and every attempt said how it went."""
     made = FleetFolder(folder)
     order = FleetOrder(
-        id="0" * 8, at="2026-01-02T03:04:05+00:00", engine="local", nodes=NODES, sessions=2, time_limit_s=60
+        id="0" * 8, at="2026-01-02T03:04:05+00:00", backend="local", nodes=NODES, sessions=2, time_limit_s=60
     )
     settings = Settings(seed=1)
     plan = FleetPlan(id="0123456789ab", steelyard=steelyard.__version__, cases=("null/null@same",), settings=settings)
@@ -42,21 +42,21 @@ def a_fleet(folder):
     for number, node in enumerate(NODES):
         for session in (1, 2):
             token = token_of(node, session)
-            speaker = Speaker(made, token, "17", 0)
-            speaker.say(Word(at=0, what="begun"))
-            speaker.say(Word(at=0, what="measuring", done=3, of=9, left_s=2.0))
+            log = HeartbeatLog(made, token, "17", 0)
+            log.add(Heartbeat(at=0, what="begun"))
+            log.add(Heartbeat(at=0, what="measuring", done=3, of=9, left_s=2.0))
             if session == 1:
                 header, *lines = a_variation(number)
                 placed = msgspec.structs.replace(header, placed=Placed(plan=plan.id, token=token, node=node))
                 made.deliver(token, b"".join(msgspec.json.encode(line) + b"\n" for line in [placed, *lines]))
-                speaker.say(Word(at=0, what="delivered"))
+                log.add(Heartbeat(at=0, what="delivered"))
             else:
-                speaker.say(Word(at=0, what="ended", code=74, said="no room"))
+                log.add(Heartbeat(at=0, what="ended", code=74, said="no room"))
     return made
 
 
 class Refusing:
-    """An engine whose every job ends at once without a session; it remembers what it was given."""
+    """A backend whose every job ends at once without a session; it remembers what it was given."""
 
     poll_s = 0.0
 
@@ -154,7 +154,7 @@ def test_status_report_and_resume_end_in_order_and_count_alike(part, fleets, tmp
     drawn, whole, folder = random.Random(seed), tmp_path / "whole", tmp_path / "fleet"
     a_fleet(whole)
     asked = []
-    monkeypatch.setattr(engines, "engine", lambda order: asked.append(Refusing(order)) or asked[-1])
+    monkeypatch.setattr(backends, "backend", lambda order: asked.append(Refusing(order)) or asked[-1])
     monkeypatch.setattr(lab_fleet, "_SHOWN_WITHIN_S", 0.0)
     agreed = 0
     for _ in range(fleets):

@@ -21,7 +21,20 @@ import msgspec
 from steelyard.errors import NothingMeasuredError
 from steelyard.measure import audit, catalog, plan
 from steelyard.measure.runner import Outcome, Request, Runner
-from steelyard.records import Case, Descriptor, End, Header, Line, Plan, PlannedCase, Run, Session, Skip, Watched
+from steelyard.records import (
+    Case,
+    Descriptor,
+    End,
+    Header,
+    Line,
+    Plan,
+    PlannedCase,
+    Run,
+    Session,
+    Skip,
+    Transcript,
+    Watched,
+)
 
 #: Runs of the sentinel at each end of a session.
 SENTINELS = 3
@@ -31,7 +44,7 @@ _ATTEMPTS = 2
 _FAILURES = 3
 _PILOT_VALUES = 3
 #: What a run keeps of all that its probe said.
-_OF_TRANSCRIPT = ("values", "caveats", "caveat_metrics", "faults")
+_OF_TRANSCRIPT = tuple(name for name in Transcript.__struct_fields__ if name != "meta")
 _OF_META = ("operations", "compiler", "flags", "timed", "counters", "counters_absent")
 _TIMES = ("wall", "cpu", "user", "system")
 
