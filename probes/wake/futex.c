@@ -98,6 +98,7 @@ static void futex_stop(struct probe_run *run, struct wakes *wakes)
 int main(int argc, char **argv)
 {
     return wake_main(&(const struct way){
+        .title = "another one, by a futex",
         .question = "How long does a sleeper take to run that another one wakes?",
         .operation = "one wake-up of a sleeper by another context, from just before the system call that wakes it",
         .source = "schbench (Mason 2016)",

@@ -41,6 +41,7 @@ static __attribute__((noinline)) void wake_times(struct wakes *wakes, uint64_t w
 int main(int argc, char **argv)
 {
     return wake_main(&(const struct way){
+        .title = "timer",
         .question = "How late does a sleeper run after its timer?",
         .operation = "one wake-up by a timer, from the moment for which it was set",
         .source = "cyclictest (rt-tests)",

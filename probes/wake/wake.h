@@ -40,7 +40,7 @@ struct wakes;
 
 /* One way to be woken: what a probe hands to wake_main(). */
 struct way {
-    const char *question, *operation, *source, *placements; /* as in struct probe */
+    const char *title, *question, *operation, *source, *placements; /* as in struct probe */
     const char *late, *histogram; /* what the main metric says; the name of the histogram */
     const struct probe_param *params; /* of this way alone; ends with {0} */
     void (*start)(struct probe_run *run, struct wakes *wakes); /* the sleeper, and whatever wakes it */
@@ -303,6 +303,7 @@ static int wake_main(const struct way *this_way, int argc, char **argv)
     for (const struct probe_param *own = way->params; own->name; own++)
         params[last++] = *own;
     const struct probe probe = {
+        .title = way->title,
         .question = way->question,
         .operation = way->operation,
         .source = way->source,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 
 from steelyard.errors import OutOfMemoryError
@@ -11,8 +12,8 @@ _GIB = 2**30
 #: V8, which draws the charts and packs their script, reserves this many addresses, whatever it uses of them. Where it
 #: gets fewer it ends the program by a signal.
 V8_BYTES = 68 * _GIB
-#: DuckDB and its threads reserve addresses; with fewer than this it fails in the middle, or waits for ever.
-SQL_BYTES = 4 * _GIB
+#: DuckDB and its threads, one a CPU, reserve addresses; with fewer than this it fails in the middle, or waits for ever.
+SQL_BYTES = 4 * _GIB + (os.cpu_count() or 1) * _GIB // 64
 
 
 def require_addresses(size: int, what: str) -> None:

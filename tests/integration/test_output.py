@@ -213,6 +213,25 @@ def test_a_report_in_few_addresses_is_refused_before_it_ends_by_a_signal(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("query", "SELECT 1", SESSION),
+        ("fleet", "pack", SESSION, "-o", "store"),
+        ("fleet", "query", "SELECT 1", "store"),
+        ("export", SESSION, "--format", "parquet", "-o", "a.parquet"),
+    ],
+    ids=lambda command: " ".join(command[:2]) if command[0] == "fleet" else command[0],
+)
+def test_sql_in_few_addresses_is_refused_before_it_hangs(command, tmp_path):
+    here = [tmp_path / word if word in ("store", "a.parquet") else word for word in command]
+    done = program(*here, before="ulimit -v 3000000;")
+    assert done.returncode == OutOfMemoryError.exit_code, done.stderr
+    assert b"of addresses" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_measurement_in_order_unless_it_was_to_be_ignored(number):
     text = (
