@@ -26,6 +26,7 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             os.setsid()
+            os.environ["ROGUE_LOG"] = f"{line.strip()}.log"  # what a killed lab had begun may write later than the next
             lab.measure(lab.header(cases, QUICK), Path(line.strip()), QUICK)
             os._exit(0)
         print(child, flush=True)

@@ -218,6 +218,8 @@ def _type(says: Mapping[str, Any]) -> str:
         return " or ".join(_type(one) for one in says["anyOf"])
     if "enum" in says:
         return " or ".join(code(str(one)) for one in says["enum"])
+    if "prefixItems" in says:
+        return f"[{', '.join(map(_type, says['prefixItems']))}]"
     if says.get("type") == "array":
         return f"list of {_type(says['items'])}"
     if says.get("type") == "object":
