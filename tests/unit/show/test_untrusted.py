@@ -5,6 +5,7 @@ import io
 import json
 import xml.etree.ElementTree as ET
 
+import msgspec
 import pytest
 
 from steelyard.__main__ import main
@@ -19,6 +20,7 @@ from steelyard.judge.replication import replicate
 from steelyard.judge.report import report
 from steelyard.judge.studies import Library
 from steelyard.judge.verdicts import judge_claims
+from steelyard.records import Histogram
 from steelyard.show import (
     advice,
     catalog,
@@ -47,7 +49,10 @@ ESCAPED = "".join(f"\\U{ord(sign):08x}" for sign in ACTS)
 
 @pytest.fixture(scope="module")
 def full():
-    return hostile(a_full_session("a" + ACTS), ACTS)
+    session = a_full_session("a" + ACTS)
+    late = Histogram(name="late", unit="s", scale=1e-9, buckets=((1000, 7),))
+    runs = tuple(msgspec.structs.replace(run, histograms=(late,)) for run in session.runs)
+    return hostile(msgspec.structs.replace(session, runs=runs), ACTS)
 
 
 @pytest.fixture(scope="module")
