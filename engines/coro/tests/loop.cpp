@@ -2,12 +2,15 @@
 #include <coro/loop.hpp>
 
 #include <coro/latch.hpp>
+#include <coro/pool.hpp>
 #include <coro/sleep.hpp>
 #include <coro/spawn.hpp>
 
 #include "test.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -86,4 +89,33 @@ TEST("a loop can be run inside another one")
         co_return one + (coro::detail::this_thread().executor == &outer ? 1 : 0);
     };
     CHECK(outer.run(above()) == 2);
+}
+
+TEST("whoever waits for visitors goes on when the last one has left")
+{
+    coro::detail::visitors visitors;
+    std::atomic<bool> alone{false};
+    auto visit = std::make_unique<coro::detail::visitors::visit>(visitors);
+    std::thread owner([&] {
+        visitors.wait();
+        alone = true;
+    });
+    std::this_thread::sleep_for(5ms);
+    CHECK(!alone.load());
+    visit.reset();
+    owner.join();
+    CHECK(alone.load());
+}
+
+// ThreadSanitizer and AddressSanitizer see it, now and then, when the loop goes while the other thread still wakes it.
+TEST("a loop may go as soon as its last work is done, whoever has scheduled it")
+{
+    coro::pool pool(1);
+    for (std::size_t round = 0; round < test::many(2'000, 300); round++) {
+        auto loop = std::make_unique<coro::loop>();
+        CHECK(loop->run([](coro::pool &there) -> lazy<int> {
+            co_return co_await coro::on(there, []() -> lazy<int> { co_return 3; }());
+        }(pool)) == 3);
+        loop.reset();
+    }
 }

@@ -4,6 +4,7 @@
 
 #include <coro/detail/frame.hpp>
 #include <coro/detail/queue.hpp>
+#include <coro/detail/visitors.hpp>
 #include <coro/executor.hpp>
 #include <coro/lazy.hpp>
 #include <coro/reactor.hpp>
@@ -23,12 +24,17 @@ class loop final : public executor
     explicit loop(const loop_options &options = {}) : reactor_(options)
     {
     }
+    ~loop()
+    {
+        visitors_.wait();
+    }
 
     void schedule(work &item) noexcept override
     {
         if (detail::this_thread().executor == this) [[likely]] {
             ready_.push(item);
         } else {
+            const detail::visitors::visit here(visitors_);
             arrived_.push(item);
             reactor_.wake();
         }
@@ -92,6 +98,7 @@ class loop final : public executor
         }
     }
 
+    detail::visitors visitors_;
     reactor reactor_;
     detail::fifo<work> ready_;
     detail::inbox<work> arrived_;

@@ -8,6 +8,7 @@
 #include <coro/detail/spinlock.hpp>
 #include <coro/detail/steal_deque.hpp>
 #include <coro/detail/steal_queue.hpp>
+#include <coro/detail/visitors.hpp>
 #include <coro/executor.hpp>
 #include <coro/reactor.hpp>
 
@@ -108,12 +109,16 @@ class pool final : public executor
             open(*sleeping);
         for (const auto &each : workers_)
             each->thread_.join();
+        visitors_.wait();
     }
 
     void schedule(work &item) noexcept override
     {
         const detail::thread_state &here = detail::this_thread();
-        if (here.executor != this || !here.worker->ready_.push(item)) {
+        if (here.executor == this && here.worker->ready_.push(item))
+            return announce();
+        const detail::visitors::visit inside(visitors_);
+        {
             std::lock_guard hold(lock_);
             shared_.push(item);
             shared_count_.fetch_add(1, std::memory_order_release);
@@ -316,6 +321,7 @@ class pool final : public executor
 
     static constexpr std::int64_t least_spin_ns = 1'000, most_spin_ns = 100'000;
 
+    detail::visitors visitors_;
     std::vector<std::unique_ptr<detail::worker>> workers_;
     detail::sleepers<> sleepers_;
     detail::spinlock lock_;
