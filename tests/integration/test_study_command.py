@@ -122,7 +122,7 @@ def test_a_session_that_was_interrupted_goes_on(laboratory, mine):
 
 
 def test_a_budget_bounds_it_and_the_verdicts_need_no_more_blocks_than_planned(laboratory, mine):
-    short = ("--target", "200us", "--values", "2", "--budget", "40s", "-o", laboratory.session_path)
+    short = ("--target", "200us", "--values", "2", "--budget", "10m", "-o", laboratory.session_path)
     assert laboratory.do("study", "mine", "--studies", mine.parent, *short).returncode == 0
     end = sessions.read(laboratory.session_path).end
     assert end.reason == "decided"
