@@ -229,7 +229,9 @@ def _named(names: Sequence[str]) -> str:
 def _next(found: Replication) -> list[tuple[str, str]]:
     name, path = found.source.name, found.session.path
     lines = {
-        f"steelyard study {name} --session {path} --report {name}.html": "as a page, with its curves",
+        f"steelyard study {name} --session {path} --report {name}.html": "as a page, with its curves drawn again"
+        if any(table.at for table in found.tables)
+        else "as a page",
         f"steelyard claims {path} --source {name}": "all the evidence",
     }
     if found.explained:
