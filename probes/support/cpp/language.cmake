@@ -51,6 +51,6 @@ install ${NEEDED_PACKAGE}) and build again")
   target_compile_options(${TARGET} PRIVATE ${CPP_FLAGS})
   target_compile_definitions(${TARGET} PRIVATE PROBE_ID="${QUESTION}/${WAY}"
     PROBE_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" PROBE_FLAGS="-std=c++20 ${CPP_FLAGS_TEXT}")
-  target_link_libraries(${TARGET} PRIVATE coro::coro ${NEEDED} probe_support)
+  target_link_libraries(${TARGET} PRIVATE coro::coro ${NEEDED} $<TARGET_NAME_IF_EXISTS:probe_${QUESTION}> probe_support)
   steelyard_install(${SOURCE} TARGETS ${TARGET})
 endforeach()

@@ -20,12 +20,14 @@ _LAUNCH = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)
 
 
 class Daemon:
-    """Started at once, in `folder`, which the launcher removes in the end; `cpu` None leaves it where this process is.
+    """Started at once, in `folder`, which the launcher removes in the end; `cpus` None leaves it where this process is.
 
     `pid` is the launcher's: the tree below it is the program with all that it has started.
     """
 
-    def __init__(self, command: Sequence[str], folder: str, cpu: Optional[int], environment: Dict[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], folder: str, cpus: Optional[Sequence[int]], environment: Dict[str, str]
+    ) -> None:
         read_end, write_end = os.pipe()
         # Without a name: the launcher removes the folder, and last words stay.
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the program
@@ -34,7 +36,7 @@ class Daemon:
         self._launcher = subprocess.Popen(
             [
                 *(_LAUNCH, "--run-id", os.path.basename(folder), "--parent", str(os.getpid())),
-                *(() if cpu is None else ("--cpus", str(cpu))),
+                *(() if cpus is None else ("--cpus", ",".join(map(str, cpus)))),
                 *("--deadline-ms", str(round(signal.getitimer(signal.ITIMER_REAL)[0] * 1000))),
                 *("--scratch", folder, "--report", str(write_end), "--", *command),
             ],

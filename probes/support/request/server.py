@@ -295,7 +295,8 @@ class Server(Probe):
         folders = (*borrowing, *self.workload.import_folders, os.environ.get("PYTHONPATH", ""))
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
         self._started_ns = time.monotonic_ns()
-        self._daemon = Daemon(command, self.folder, self.cpu_of(0), environment)
+        cpu = self.cpu_of(0)
+        self._daemon = Daemon(command, self.folder, None if cpu is None else (cpu,), environment)
 
     def _wait_until_ready(self) -> None:
         """Ask until the answer is right: a port that listens is no server yet."""

@@ -93,7 +93,7 @@ class Store:
                 user, group = pwd.getpwnam(_ANYBODY)[2:4]
                 os.chown(self.folder, user, group)
             command = (sys.executable, "-c", _APART, str(user), str(group), *command)
-        self._daemon = Daemon(command, self.folder, cpu, {**os.environ, **_PLAIN})
+        self._daemon = Daemon(command, self.folder, None if cpu is None else (cpu,), {**os.environ, **_PLAIN})
 
     def wait(self, ask: Callable[[], Any]) -> Optional[str]:
         """Ask until it answers; returns why it does not."""

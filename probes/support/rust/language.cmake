@@ -27,8 +27,10 @@ if(NOT RUST_LACKS)
   file(MAKE_DIRECTORY ${RUST}/fetched)
   file(WRITE ${RUST}/fetched/Cargo.toml "${RUST_MANIFEST}")
   configure_file(${CMAKE_CURRENT_LIST_DIR}/Cargo.lock ${RUST}/fetched/Cargo.lock COPYONLY)
+  execute_process(COMMAND ${RUSTC} -vV OUTPUT_VARIABLE RUST_HOST ERROR_QUIET)
+  string(REGEX REPLACE ".*host: ([^\n]*).*" "\\1" RUST_HOST "${RUST_HOST}") # what other systems need is left where it is
   foreach(HOW --offline "")
-    execute_process(COMMAND ${CARGO} fetch --locked ${HOW} --manifest-path ${RUST}/fetched/Cargo.toml
+    execute_process(COMMAND ${CARGO} fetch --locked ${HOW} --target ${RUST_HOST} --manifest-path ${RUST}/fetched/Cargo.toml
       RESULT_VARIABLE TOKIO_LACKS OUTPUT_QUIET ERROR_QUIET TIMEOUT 120)
     if(TOKIO_LACKS EQUAL 0)
       break()

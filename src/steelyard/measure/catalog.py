@@ -31,6 +31,8 @@ from steelyard.records import Case, CasePattern, Descriptor, Loops, Placement, P
 #: Long, because a virtual machine answers late where others keep it from the CPU; one that hangs is rare.
 _DESCRIBE_TIMEOUT_S = 30
 _DESCRIBE_LIMIT = 1 << 20
+#: Every probe has it: by which Python it starts an instrument that is written in it.
+ENVIRONMENT: Mapping[str, str] = {"STEELYARD_PYTHON": sys.executable}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,12 @@ def describe(path: Path, name: str) -> Descriptor:
         # A session of its own, so that whatever it starts can be ended; files, so that it cannot flood the lab.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             asked = subprocess.Popen(
-                [*command(path), "--describe"], stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+                [*command(path), "--describe"],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+                env={**os.environ, **ENVIRONMENT},
             )
             try:
                 code = asked.wait(_DESCRIBE_TIMEOUT_S)

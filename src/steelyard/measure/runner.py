@@ -194,6 +194,7 @@ class ProcessRunner:
         ]
         environment = {
             **os.environ,
+            **catalog.ENVIRONMENT,
             **request.environment,
             "STEELYARD_RUN_ID": run_id,
             "STEELYARD_PADDING": "x" * request.padding,

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// node_async - async functions on Node's loop, one for each connection.
+//
+// Known answer: checksum and result of each request.  Limits: one CPU; a wait is rounded to a millisecond, Node's clock.
+// Source: the documentation of Node's net.
+import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { answerTo, main, parse, refusal, stepsOf, work } from '../support/node/service.mjs';
+
+let lock = Promise.resolve();
+
+async function deep(request, steps, depth) {
+  if (depth > 1) return await deep(request, steps, depth - 1);
+  const state = work(request.crc, Math.trunc(steps / 2));
+  if (request.waitUs) await sleep(request.waitUs / 1000);
+  const rest = () => work(state, steps - Math.trunc(steps / 2));
+  if (!request.lock) return rest();
+  lock = lock.then(rest);
+  return await lock;
+}
+
+async function connection(socket) {
+  let data = Buffer.alloc(0);
+  try {
+    for await (const chunk of socket) {
+      data = data.length ? Buffer.concat([data, chunk]) : chunk;
+      for (let request; (request = parse(data)) !== null; data = data.subarray(request.size)) {
+        if (request === undefined) {
+          socket.end(refusal);
+          return;
+        }
+        const steps = stepsOf(request);
+        const answer = answerTo(request, steps, await deep(request, steps, request.depth));
+        if (!socket.write(answer)) await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve));
+      }
+    }
+    socket.end();
+  } catch {
+    socket.destroy(); // the client is gone
+  }
+}
+
+main('JavaScript async function', "documentation of Node's net", (port) => {
+  net.createServer({ noDelay: true, allowHalfOpen: true }, connection).listen(port, '127.0.0.1', 4096);
+});

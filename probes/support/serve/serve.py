@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service of serve/ for models in Python: what is asked, the work, the answer.
+
+probes/support/serve/serve.h says what a request is. A model ends in `main(...)`, which serves after --serve and else is
+the probe that measures it (drive.py).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+import zlib
+from importlib import metadata, util
+from typing import Callable, List, NamedTuple, NoReturn, Optional
+
+HOST = "127.0.0.1"
+REFUSAL = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+LEAST = 27
+_MOST_HEAD = 4096
+_MOST = (1_000_000_000, 60_000_000, 1000, 1, 1 << 20)
+_MASK = 0xFFFFFFFF
+
+#: The lock of the service, for models whose contexts are threads or wait as if they were.
+lock = threading.Lock()
+_speed = {"steps per ns": 0.0}  #: of work, found out when a service starts
+
+
+class Request(NamedTuple):
+    """What a client asks for."""
+
+    work_ns: int
+    wait_us: int
+    depth: int
+    lock: int
+    answer: int
+    crc: int
+    size: int  #: bytes, head included
+
+
+def parse(data: bytes) -> Optional[Request]:
+    """The first request of `data`; None if it is not whole yet. Raises ValueError for what is none."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    if not end:
+        if len(data) >= _MOST_HEAD:
+            raise ValueError("a head that does not end")
+        return None
+    if len(head) > _MOST_HEAD:
+        raise ValueError("a head that is too long")
+    line, *headers = head.split(b"\r\n")
+    _method, target, version = line.split(b" ")
+    fields: List[int] = [int(part) for part in target[1:].split(b"/")]
+    if version != b"HTTP/1.1" or len(fields) != len(_MOST) or any(not 0 <= f <= most for f, most in zip(fields, _MOST)):
+        raise ValueError("not a request")
+    length = 0
+    for header in headers:
+        name, _, value = header.partition(b":")
+        if name.lower() == b"content-length":
+            length = int(value)
+    if not 0 <= length <= _MOST[-1] or fields[2] < 1 or fields[4] < LEAST:
+        raise ValueError("not a request")
+    if len(body) < length:
+        return None
+    crc = zlib.crc32(body[:length], zlib.crc32(target))
+    return Request(*fields, crc=crc, size=len(head) + len(end) + length)
+
+
+def steps_of(request: Request) -> int:
+    """So many steps are its work on this machine and this interpreter."""
+    return int(request.work_ns * _speed["steps per ns"])
+
+
+def work(state: int, steps: int) -> int:
+    """The state after so many steps."""
+    for _ in range(steps):
+        state = state * 1664525 + 1013904223 & _MASK
+    return state
+
+
+def answer(request: Request, steps: int, state: int) -> bytes:
+    """What is sent."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % request.answer
+    return head + b"%08x %08x %08x\n" % (request.crc, steps, state) + b"." * (request.answer - LEAST)
+
+
+def _deep(request: Request, steps: int, depth: int) -> int:
+    if depth > 1:
+        return _deep(request, steps, depth - 1)
+    state = work(request.crc, steps // 2)
+    if request.wait_us:
+        time.sleep(request.wait_us / 1e6)
+    if request.lock:
+        with lock:
+            return work(state, steps - steps // 2)
+    return work(state, steps - steps // 2)
+
+
+def respond(request: Request) -> bytes:
+    """Do what is asked for, by calls that block."""
+    steps = steps_of(request)
+    return answer(request, steps, _deep(request, steps, request.depth))
+
+
+def connection(taken: socket.socket) -> None:
+    """Serve one connection by calls that block until it ends, and close it."""
+    with taken:
+        data = b""
+        try:
+            while True:
+                request = parse(data)
+                if request is not None:
+                    taken.sendall(respond(request))
+                    data = data[request.size :]
+                    continue
+                chunk = taken.recv(1 << 16)
+                if not chunk:
+                    return
+                data += chunk
+        except ValueError:
+            taken.sendall(REFUSAL)
+        except OSError:
+            pass
+
+
+def listening() -> socket.socket:
+    """The socket that this service was started to listen on."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
+    listener.bind((HOST, int(sys.argv[2])))
+    listener.listen(socket.SOMAXCONN)
+    return listener
+
+
+def _calibrate() -> None:
+    """The fastest of many short stretches: whoever takes the CPU away for a while does not count."""
+    steps, shortest = 500, 1 << 62
+    for _ in range(400):
+        began = time.perf_counter_ns()
+        work(1, steps)
+        shortest = min(shortest, time.perf_counter_ns() - began)
+    _speed["steps per ns"] = steps / shortest
+
+
+def main(title: str, source: str, serve: Callable[[], None], module: Optional[str] = None) -> NoReturn:
+    """Be a model: `serve` never returns; `module` is what it needs beside Python."""
+    if sys.argv[1:2] == ["--serve"]:
+        sys.setrecursionlimit(5000)
+        _calibrate()
+        serve()
+        os._exit(1)
+    import drive
+
+    about = {"title": title, "source": source, "threads": 0, "version": sys.version.split()[0]}
+    if module and util.find_spec(module) is None:
+        about["lacks"] = f"{module} is not installed for {sys.executable}: pip install {module}"
+    elif module:
+        about["version"] = metadata.version(module)
+    drive.drive([sys.executable, os.path.abspath(sys.argv[0])], about)

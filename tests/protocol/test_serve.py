@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every model of serve/ answers as the service does, to clients of every kind. Models are found by looking.
+
+A model is started here as the instrument starts it, with --serve, and asked by sockets; what the instrument looks for
+in a run is held by test_every_probe.py.
+"""
+
+import contextlib
+import os
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+
+from steelyard.measure import catalog
+from tests import processes
+from tests.long import LONG
+
+MODELS = {
+    name.partition("/")[2]: path
+    for name, path in catalog.find_programs(catalog.probe_folders()).items()
+    if name.startswith("serve/")
+}
+#: Those that keep a process or a thread for each connection have no more connections than these.
+FEW = {"prefork": 90, "fork": 500}
+MANY = 10_000 if LONG else 1_000
+TARGET = "/1000/0/1/0/64"
+
+sys.path[:0] = [str(catalog.probe_folders()[0] / "support" / name) for name in ("serve", "python", "request")]
+drive = pytest.importorskip("drive", reason="the instrument of serve/ is not built")
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request):
+    """The name of a model and the port on which it serves."""
+    path = MODELS[request.param]
+    if path.suffix == ".skip":
+        processes.missing(path.read_text().strip())
+    command = [*catalog.command(path)]
+    about = (
+        subprocess.run([*command, "--about"], capture_output=True, text=True, check=False)
+        if path.suffix != ".py"
+        else None
+    )
+    assert about is None or about.returncode == 0, about.stderr
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, MANY + 200)), hard))
+    with socket.socket() as free:
+        free.bind((drive.HOST, 0))
+        port = free.getsockname()[1]
+    service = subprocess.Popen(
+        [*command, "--serve", str(port), "100", "--placement", "free"], stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        processes.until(lambda: service.poll() is not None or _answers(port), f"{request.param} serves")
+        assert service.poll() is None, service.stderr.read().decode()
+        yield request.param, port
+        assert service.poll() is None, "no client ended it"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(service.pid, signal.SIGKILL)
+        service.communicate()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def _answers(port):
+    with contextlib.suppress(OSError):
+        return drive.ask(port, TARGET, b"")
+    return None
+
+
+def connected(port):
+    return socket.create_connection((drive.HOST, port), timeout=20)
+
+
+def right(answer, target=TARGET, body=b""):
+    assert drive.complaint_about(answer, target, body) is None
+
+
+@pytest.mark.parametrize("body", [b"", b"x", b"y" * 5000, bytes(range(256)) * 256])
+@pytest.mark.parametrize("target", ["/0/0/1/0/27", "/3000/0/1/0/100", "/2000/1500/1/1/65536", "/1000/1000/40/0/64"])
+def test_it_does_what_is_asked_for(model, target, body):
+    right(drive.ask(model[1], target, body), target, body)
+
+
+def test_one_connection_serves_many_requests(model):
+    with connected(model[1]) as connection:
+        for number in range(20):
+            body = b"%d" % number
+            connection.sendall(drive.request(TARGET, body))
+            right(drive.read_answer(connection)[0], TARGET, body)
+
+
+def test_requests_that_are_sent_together_are_answered_in_turn(model):
+    bodies = [b"a" * number for number in range(10)]
+    with connected(model[1]) as connection:
+        connection.sendall(b"".join(drive.request("/1000/1000/1/0/64", body) for body in bodies))
+        rest = b""
+        for body in bodies:
+            answer, rest = drive.read_answer(connection, rest)
+            right(answer, "/1000/1000/1/0/64", body)
+
+
+def test_a_request_may_come_in_pieces_of_a_byte(model):
+    with connected(model[1]) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in drive.request(TARGET, b"in pieces"):
+            connection.sendall(bytes([byte]))
+        right(drive.read_answer(connection)[0], TARGET, b"in pieces")
+
+
+@pytest.mark.parametrize("target", [TARGET, "/1000/20000/1/0/64"])
+def test_who_sends_no_more_still_has_the_answer(model, target):
+    with connected(model[1]) as connection:
+        connection.sendall(drive.request(target, b"the last"))
+        connection.shutdown(socket.SHUT_WR)
+        right(drive.read_answer(connection)[0], target, b"the last")
+        assert connection.recv(1) == b"", "and then the connection is closed"
+
+
+def test_who_reads_slowly_has_the_whole_answer(model):
+    target = f"/0/0/1/0/{1 << 18}"
+    with connected(model[1]) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 15)
+        connection.sendall(drive.request(target, b""))
+        time.sleep(0.1)
+        right(drive.read_answer(connection)[0], target)
+    right(drive.ask(model[1], TARGET, b""))
+
+
+def test_who_resets_harms_nobody_else(model):
+    for asked in (b"", b"POST /10", drive.request("/1000/5000/1/0/64", b""), drive.request(f"/0/0/1/0/{1 << 20}", b"")):
+        connection = connected(model[1])
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(asked)
+        connection.close()
+    right(drive.ask(model[1], TARGET, b""))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"hello\r\n\r\n",
+        b"POST /1/2/3/4/5/6 HTTP/1.1\r\n\r\n",
+        b"POST /0/0/0/0/27 HTTP/1.1\r\n\r\n",
+        b"POST /0/0/1/0/26 HTTP/1.1\r\n\r\n",
+        b"POST /-1/0/1/0/64 HTTP/1.1\r\n\r\n",
+        b"POST /99999999999999999999/0/1/0/64 HTTP/1.1\r\n\r\n",
+        b"POST /0/0/1/0/64 HTTP/1.1\r\nContent-Length: many\r\n\r\n",
+        b"POST /0/0/1/0/64 HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n",
+        b"POST /0/0/1/0/64 HTTP/1.1\r\nX: " + b"x" * 5000 + b"\r\n\r\n",
+    ],
+)
+def test_what_is_no_request_is_refused(model, asked):
+    with connected(model[1]) as connection:
+        connection.sendall(asked)
+        came = b""
+        with contextlib.suppress(ConnectionResetError):
+            while chunk := connection.recv(4096):
+                came += chunk
+    assert came.startswith(b"HTTP/1.1 400 ")
+    right(drive.ask(model[1], TARGET, b""))
+
+
+def test_it_holds_many_connections(model):
+    name, port = model
+    wanted = min(MANY, FEW.get(name, MANY))
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < wanted + 200:
+        pytest.skip(f"{wanted} connections need {wanted + 200} open files and the limit is lower")
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(connected(port)) for _ in range(wanted)]
+        for connection in (held[0], held[wanted // 2], held[-1]):
+            connection.sendall(drive.request(TARGET, b"one of many"))
+            right(drive.read_answer(connection)[0], TARGET, b"one of many")
