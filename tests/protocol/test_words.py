@@ -14,14 +14,18 @@ SUPPORT = [PROBES / f"support/c/{name}.c" for name in ("probe", "contexts", "cou
 CHOICES = re.compile(r"\.choices = .*?, *\s*\.brief", re.DOTALL)
 
 
-@pytest.mark.parametrize(("way", "parameter"), [("atomic", "step"), ("false_sharing", "layout")])
-def test_a_choice_without_code_is_refused(tmp_path, way, parameter):
+@pytest.mark.parametrize(
+    ("way", "parameter", "written_in"),
+    [("atomic", "step", "atomic.c"), ("false_sharing", "layout", "numbers_of_own.h")],
+)
+def test_a_choice_without_code_is_refused(tmp_path, way, parameter, written_in):
     source = tmp_path / f"{way}.c"
+    source.write_text((PROBES / f"cache/{way}.c").read_text())
     text, found = CHOICES.subn(
-        '.choices = "forgotten", .sweep = "forgotten", .brief', (PROBES / f"cache/{way}.c").read_text()
+        '.choices = "forgotten", .sweep = "forgotten", .brief', (PROBES / "cache" / written_in).read_text()
     )
     assert found == 1
-    source.write_text(text)
+    (tmp_path / written_in).write_text(text)  # found before that of cache/, as it lies beside the source
     program = tmp_path / way
     subprocess.run(
         [processes.tool("cc"), "-std=gnu17", "-O1", f'-DPROBE_ID="cache/{way}"', f"-I{PROBES}/support/c",
