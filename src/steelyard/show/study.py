@@ -30,7 +30,7 @@ _WIDEST = 120
 def show(found: Replication, console: Console) -> None:
     """The study whole: tables, other figures, statements, errata, and what could not be asked."""
     console.print(f"{found.source.cited}, {found.source.year}", style="bold")
-    console.print(f"on {found.source.machine}", style="dim")
+    console.print(f"its machine: {found.source.machine}", style="dim")
     void.show(found.session.void, console)
     console.print()
     tables.show(found.tables, console)
