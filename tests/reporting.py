@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import unicodedata
 from collections.abc import Callable
@@ -11,9 +12,11 @@ from typing import Any
 
 import msgspec
 
+from steelyard.judge import rules
 from steelyard.judge.report import Report, report
 from steelyard.keep import session as sessions
 from steelyard.records import End, Session
+from steelyard.show import html
 from steelyard.show.console import Console
 from tests.making import a_machine
 from tests.unit.judge.sessions import steady, weighed
@@ -79,11 +82,18 @@ def a_full_session(path: str = "full.session.jsonl", slower: float = 1.0, key: s
     return msgspec.structs.replace(session, path=path, header=header, plan=plan, end=end)
 
 
+@functools.cache
 def a_report() -> Report:
     """Two sessions of one machine, of which the second is twice as slow in most cases, and one of another machine."""
     return report(
         [a_full_session("a"), a_full_session("b", slower=2.0), a_full_session("c", slower=3.0, key="ffffffffffff")]
     )
+
+
+@functools.cache
+def a_page() -> str:
+    """The page of that report."""
+    return html.page(a_report(), rules.check(a_report()))
 
 
 def the_golden_session() -> Session:

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests import processes
+from tests.integration.laboratory import QUICK
 
 
 def test_a_new_python_probe_passes_its_selftest_and_is_measured(laboratory):
@@ -63,7 +64,7 @@ def test_two_folders_are_compared_in_what_both_have(laboratory):
     for folder in ("old", "new"):
         assert laboratory.do("new", f"{folder}/novelty/mine.py").returncode == 0
     assert laboratory.do("new", "new/novelty/another.py").returncode == 0
-    done = laboratory.do("check", "--base", "old", "--new", "new", "--blocks", "6", "--undecided", "pass", "--json")
+    done = laboratory.do("check", "--base", "old", "--new", "new", *QUICK, "--undecided", "pass", "--json")
     assert done.returncode == 0, done.stderr
     assert "novelty/mine" in done.stdout
     assert "novelty/another" not in done.stdout

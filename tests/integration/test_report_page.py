@@ -10,7 +10,7 @@ import pytest
 from steelyard.judge import rules
 from steelyard.judge.report import report
 from steelyard.show import html
-from tests.reporting import MARKUP, a_full_session, a_report, hostile
+from tests.reporting import MARKUP, a_full_session, a_page, hostile
 from tests.unit.judge.sessions import steady, weighed
 
 PATIENCE_MS = 60_000
@@ -41,15 +41,16 @@ def opened(browser, path, **more):
     return seen
 
 
-def written(folder, made):
+def written(folder, page):
+    """The file of a page, or of the page of a report."""
     path = folder / "report.html"
-    path.write_text(html.page(made, rules.check(made)))
+    path.write_text(page if isinstance(page, str) else html.page(page, rules.check(page)))
     return path
 
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("full"), a_report())
+    return written(tmp_path_factory.mktemp("full"), a_page())
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +149,8 @@ def test_it_can_be_read_without_scripts(browser, full):
 
 
 def test_nothing_that_a_hostile_session_says_is_executed_or_drawn_as_markup(browser, tmp_path):
-    path = written(tmp_path, report([hostile(a_full_session("a")), hostile(a_full_session("b", slower=2.0))]))
+    made = report([hostile(a_full_session("a")), hostile(a_full_session("b", slower=2.0))])
+    path = written(tmp_path, made)
     seen = opened(browser, path)
     for summary in seen.page.query_selector_all("summary"):
         summary.evaluate("element => { element.parentElement.open = true }")

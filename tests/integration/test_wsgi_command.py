@@ -32,7 +32,7 @@ def shop(laboratory):
 
 
 def test_each_server_is_a_row_with_its_figures_and_its_faults(shop):
-    done = shop.do("wsgi", "shop:app", *SERVERS, "--connections", "3", "--blocks", "2", "--seed", "1", "--json")
+    done = shop.do("wsgi", "shop:app", *SERVERS, "--connections", "3", "--blocks", "2", "--values", "2", "--json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     rows = {row["server"]: row for row in said["rows"]}

@@ -11,25 +11,38 @@ from tests import processes
 
 PROBES = Path(__file__).parents[2] / "probes"
 SUPPORT = [PROBES / f"support/c/{name}.c" for name in ("probe", "contexts", "counters")]
-CHOICES = re.compile(r"\.choices = .*?, *\s*\.brief", re.DOTALL)
+CHOICE = re.compile(r'(\.name = "(\w+)",[^{}]*?)\.choices = WORDS\(\w+\), *\.sweep = WORDS\(\w+\)')
+INCLUDE = re.compile(r'^#include "(\w+\.h)"', re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("way", "parameter", "written_in"),
-    [("atomic", "step", "atomic.c"), ("false_sharing", "layout", "numbers_of_own.h")],
-)
-def test_a_choice_without_code_is_refused(tmp_path, way, parameter, written_in):
-    source = tmp_path / f"{way}.c"
-    source.write_text((PROBES / f"cache/{way}.c").read_text())
-    text, found = CHOICES.subn(
-        '.choices = "forgotten", .sweep = "forgotten", .brief', (PROBES / "cache" / written_in).read_text()
-    )
-    assert found == 1
-    (tmp_path / written_in).write_text(text)  # found before that of cache/, as it lies beside the source
-    program = tmp_path / way
+def texts(source):
+    """A source and the headers beside it that it includes, by name."""
+    text = source.read_text()
+    beside = [path for name in INCLUDE.findall(text) if (path := source.with_name(name)).exists()]
+    return {source.name: text} | {path.name: path.read_text() for path in beside}
+
+
+#: Each source that takes a word from such a list, and the parameter.
+CHOOSING = [
+    (source, choice[2])
+    for source in sorted(PROBES.glob("cache/*.c"))
+    for text in texts(source).values()
+    for choice in CHOICE.finditer(text)
+]
+
+
+def test_there_are_sources():
+    assert len(CHOOSING) > 1
+
+
+@pytest.mark.parametrize(("source", "parameter"), CHOOSING, ids=[source.stem for source, _ in CHOOSING])
+def test_a_choice_without_code_is_refused(tmp_path, source, parameter):
+    for name, text in texts(source).items():
+        (tmp_path / name).write_text(CHOICE.sub(r'\1.choices = "forgotten", .sweep = "forgotten"', text))
+    program = tmp_path / source.stem
     subprocess.run(
-        [processes.tool("cc"), "-std=gnu17", "-O1", f'-DPROBE_ID="cache/{way}"', f"-I{PROBES}/support/c",
-         f"-I{PROBES}/cache", source, *SUPPORT, "-o", program, "-pthread"],
+        [processes.tool("cc"), "-std=gnu17", "-O1", f'-DPROBE_ID="cache/{source.stem}"', f"-I{PROBES}/support/c",
+         f"-I{PROBES}/cache", tmp_path / source.name, *SUPPORT, "-o", program, "-pthread"],
         check=True,
     )  # fmt: skip
     arguments = [program, "--operations", "7", "--values", "1", f"{parameter}=forgotten"]

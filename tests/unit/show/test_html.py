@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from steelyard.judge import rules
 from steelyard.judge.report import report
 from steelyard.show import html
-from tests.reporting import MARKUP, a_full_session, a_report, hostile, the_golden_session
+from tests.reporting import MARKUP, a_full_session, a_page, hostile, the_golden_session
 
 VOID = {"meta", "br", "col", "link"}
 
@@ -44,8 +44,7 @@ def outline(text):
 
 @pytest.fixture(scope="module")
 def full():
-    made = a_report()
-    return html.page(made, rules.check(made))
+    return a_page()
 
 
 def test_everything_that_a_page_must_say_is_there(full):
