@@ -15,6 +15,7 @@ from steelyard.cli._screen import fail_for_failures, show_session
 from steelyard.errors import UsageError
 from steelyard.judge.findings import judge
 from steelyard.judge.studies import Library
+from steelyard.keep import session as sessions
 from steelyard.lab import studies
 from steelyard.lab.session import Lab
 from steelyard.records import Session
@@ -60,11 +61,13 @@ def command(
     """
     settings.check()
     library = studies.library()  # what is wrong in a study is said before the time is spent
-    lab = Lab(selectors=selectors, messages=output.Terminal())
-    if resume is not None:
-        if selectors or param or placement or brief or output_file or settings != settings.for_resuming():
-            raise UsageError("--resume goes on with the plan of the session: leave selectors and other settings away")
-        before = lab.interrupted(resume)
+    if resume and (selectors or param or placement or brief or output_file or settings != settings.for_resuming()):
+        raise UsageError("--resume goes on with the plan of the session: leave selectors and other settings away")
+    before = sessions.read(resume) if resume else None
+    only = before.header.probes if before else None
+    lab = Lab(only=only, selectors=selectors, messages=output.Terminal())
+    if before is not None:
+        lab.check_interrupted(before)
         finished = lab.measure(before.header, resume, settings, before=before)
     elif not (selectors or param or placement or brief):
         settings = settings.with_budget(FIRST_SESSION) if not settings.quick else settings

@@ -248,10 +248,9 @@ class Lab:
             shutil.rmtree(scratch, ignore_errors=True)
         return sessions.read(where)
 
-    def interrupted(self, path: Path) -> Session:
-        """The session to resume; raises SessionFileError where the machine or a probe is not what it was."""
-        before = sessions.read(path)
-        header = before.header
+    def check_interrupted(self, before: Session) -> None:
+        """Raise SessionFileError for a session that is complete, or whose machine or probes are not what they were."""
+        header, path = before.header, before.path
         if before.end is not None:
             raise SessionFileError(f"{path} is complete: there is nothing to resume; `steelyard show {path}` shows it")
         if header.machine.key != self.host.key:
@@ -261,7 +260,6 @@ class Lab:
         for name, facts in header.probes.items():
             if name not in self.found.probes or self.found.probes[name].facts().sha256 != facts.sha256:
                 raise SessionFileError(f"{path}: probe {name} is not the program it was: begin a new session")
-        return before
 
 
 class _OutOfTheWay:
