@@ -60,7 +60,8 @@ run: build ## weigh this machine: a first session of a few minutes, ending in on
 	@$(STEELYARD) report -o report.html
 
 TESTS ?=
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --durations 10
+# Three at a time keep two CPUs busy: every third test waits for something.
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder --durations 10
 test: $(VENV)/.dev $(VENV)/.wheat ## the test suite
 	$(PYTEST) $(TESTS)
 

@@ -33,8 +33,8 @@ if shutil.which("ccache"):
     os.environ.setdefault("CMAKE_C_COMPILER_LAUNCHER", "ccache")
     os.environ.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
 
-# One session at a time measures within a worker, and two do in two: nobody reads the figures of a test, so they need
-# not wait for each other, and a person's own session does not wait for them.
+# Sessions of a worker take turns, those of several do not: nobody reads the figures of a test, so they need not wait
+# for each other, and a person's own session does not wait for them.
 LOCK = Path(tempfile.gettempdir()) / f"steelyard-tests-{os.getpid()}.lock"
 os.environ["STEELYARD_LOCK"] = str(LOCK)
 
