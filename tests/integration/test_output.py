@@ -104,7 +104,7 @@ PRINTING = [
     "show SESSION --json",
     "claims SESSION --short",
     "export SESSION --format csv",
-    "list",
+    "list null",
     "--help",
 ]
 
