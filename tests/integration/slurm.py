@@ -194,8 +194,9 @@ class Cluster:
     def resume_drained(self) -> None:
         """Say of each node that Slurm has taken out of service that it may work again."""
         drained = [name for name, state in self.states().items() if state.startswith("drain")]
-        self.ask("scontrol", "update", f"nodename={','.join(drained)}", "state=resume")
-        self.until_idle(*drained)
+        if drained:
+            self.ask("scontrol", "update", f"nodename={','.join(drained)}", "state=resume")
+            self.until_idle(*drained)
 
     def job(self, number: str) -> dict[str, str]:
         """The fields of a job."""

@@ -17,7 +17,7 @@ PRESETS = [
     for preset in json.loads((ENGINE / "CMakePresets.json").read_text())["configurePresets"]
     if not preset.get("hidden")
 ]
-#: Each is built for a minute or more. The others have found races and undefined behaviour: `.ci/run` builds them as well.
+#: Each is built for a minute or more. The others have found races and undefined behaviour: `.ci/run` builds them too.
 SHORT = ["address"]
 
 

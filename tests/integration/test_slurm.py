@@ -116,9 +116,11 @@ def test_nine_sessions_on_three_nodes_whatever_is_killed_meanwhile(cluster, fold
     ended = [finish(client) for client in clients]
     if any(code for code, _ in ended):
         # What a controller has begun and not yet written down when it is killed, the next one begins again: Slurm then
-        # drains the node, and a person has to say that it may work again.
+        # drains the node, and a person has to say that it may work again. And the probe may have been killed in the
+        # pilot, which leaves its session without a case.
+        foreseen = r"n\d: left out: n\d is drain(ed|ing) \(Duplicate jobid\)|failed: no selected case could be measured"
         for code, said in ended:
-            assert code == 0 or re.search(r"n\d: left out: n\d is drain(ed|ing) \(Duplicate jobid\)", said), said
+            assert code == 0 or re.search(foreseen, said), said
         cluster.resume_drained()
         ended = [do(cluster, *RESUME, folder.path)]
     for code, said in ended:
