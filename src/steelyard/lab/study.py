@@ -192,8 +192,9 @@ def _measured(
 
 def go_on(studies: Sequence[Study], settings: Settings, path: Path, messages: Messages) -> Session:
     """The session of these studies that was interrupted, measured to its end."""
-    lab = Lab(only=set(sessions.read(path).header.probes), messages=messages)
-    before = lab.interrupted(path)
+    before = sessions.read(path)
+    lab = Lab(only=before.header.probes, messages=messages)
+    lab.check_interrupted(before)
     planned = replace(settings, blocks=before.header.blocks)
     return _measured(lab, before.header, path, settings, _together(outlooks(studies, planned)), before)
 
