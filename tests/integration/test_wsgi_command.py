@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from steelyard.__main__ import main
+from steelyard.errors import UsageError
 from tests import processes
 from tests.integration.laboratory import words
 
@@ -56,15 +58,17 @@ def test_each_server_is_a_row_with_its_figures_and_its_faults(shop):
         ("shop:app", "/broken", "RuntimeError: the cupboard is bare"),
     ],
 )
-def test_what_cannot_be_weighed_is_one_sentence_before_anything_is_measured(shop, application, path, sentence):
-    done = shop.do("wsgi", application, "--path", path, *SERVERS)
-    assert done.returncode == 64
-    assert done.stdout == ""
-    assert sentence in words(done.stderr)
-    assert "Traceback" not in done.stderr
+def test_what_cannot_be_weighed_is_one_sentence_before_anything_is_measured(
+    shop, application, path, sentence, monkeypatch, capsys
+):
+    monkeypatch.chdir(shop.folder)
+    assert main(["wsgi", application, "--path", path, *SERVERS]) == UsageError.exit_code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert sentence in words(printed.err)
+    assert "Traceback" not in printed.err
 
 
-def test_a_server_that_there_is_not_is_named_with_those_that_there_are(shop):
-    done = shop.do("wsgi", "shop:app", "--server", "apache")
-    assert done.returncode == 64
-    assert "--server apache: no such server; there are bjoern, cheroot" in words(done.stderr)
+def test_a_server_that_there_is_not_is_named_with_those_that_there_are(shop, capsys):
+    assert main(["wsgi", "shop:app", "--server", "apache"]) == UsageError.exit_code
+    assert "--server apache: no such server; there are bjoern, cheroot" in words(capsys.readouterr().err)

@@ -21,6 +21,7 @@ from steelyard.errors import ProtocolError
 from steelyard.measure import catalog, protocol
 from steelyard.records import Case, Descriptor
 from tests import processes
+from tests.long import LONG
 
 PROGRAMS = catalog.find_programs(catalog.probe_folders())
 PROBES = {name: path for name, path in PROGRAMS.items() if path.suffix != ".skip"}
@@ -106,11 +107,15 @@ def done(name: str, *arguments: str, folder) -> subprocess.CompletedProcess[byte
 
 
 def cases_of(descriptor: Descriptor) -> list[Case]:
-    """The default, then each parameter alone at the first and at the last of its sweep, then each placement."""
+    """The default, then each parameter alone at the last of its sweep, then each placement.
+
+    The sweep is the brief one; the other one has the largest sizes and is for long tests.
+    """
     default = {parameter.name: parameter.sweep[0] for parameter in descriptor.parameters}
     settings = [default]
     for parameter in descriptor.parameters:
-        settings.append({**default, parameter.name: parameter.sweep[-1]})
+        sweep = parameter.sweep if LONG else parameter.brief or parameter.sweep
+        settings.append({**default, parameter.name: sweep[-1]})
     first, *others = descriptor.placements
     cases = [Case(probe=descriptor.probe, parameters=setting, placement=first) for setting in settings]
     cases += [Case(probe=descriptor.probe, parameters=default, placement=placement) for placement in others]
