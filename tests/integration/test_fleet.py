@@ -30,11 +30,9 @@ from steelyard.keep import session as sessions
 from steelyard.keep.fleet import FleetFolder, frame
 from steelyard.records import Placed, Session
 from tests import processes
-from tests.integration.laboratory import a_laboratory, words
+from tests.integration.laboratory import QUICK, a_laboratory, words
 from tests.many import a_variation, write
 
-#: As quick as a session can be, on a machine that tests keep busy.
-QUICK = ("--quick", "--target", "1ms", "--values", "2", "--blocks", "2", "--deadline", "2s", "--seed", "1")
 RUN = ("fleet", "run", "plan.json", "--backend", "local", "--even-if-busy", "-o", "fleet")
 
 

@@ -49,7 +49,7 @@ def finished(rogue, tmp_path_factory):
     """The laboratory after the session, with what the command printed."""
     with a_laboratory(tmp_path_factory.mktemp("rogues")) as laboratory:
         laboratory.add(rogue, *(f"rogue/{way}" for way in ALL))
-        result = laboratory.run("rogue/*", "null/null")
+        result = laboratory.run("rogue/*", "null/null", "--deadline", "2s")
         yield laboratory, result
 
 
