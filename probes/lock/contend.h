@@ -11,14 +11,8 @@
 
 #include <inttypes.h>
 
-/* What the probe supplies: its lock, in shared memory, for contexts number 0 to contexts-1. A context takes and
- * releases it any number of times between lock_join and lock_leave, which are for locks that have a waiting line. */
+/* In shared memory, for contexts number 0 to contexts-1; what is in it is the probe's own matter. */
 struct lock;
-static struct lock *lock_new(int contexts, bool processes);
-static inline void lock_join(struct lock *lock, int index);
-static inline void lock_acquire(struct lock *lock, int index);
-static inline void lock_release(struct lock *lock, int index);
-static inline void lock_leave(struct lock *lock, int index);
 
 struct contest {
     int contexts;
@@ -33,34 +27,42 @@ struct contest {
     } *guarded;
 };
 
-/* The timed part. `pairs` is loaded, added to and stored, never in one atomic step: two owners would lose a count. The
- * releases pair with the loads of the timekeeper, who reads without the lock. */
-static __attribute__((noinline)) void contend(const struct contest *contest, int index)
-{
-    struct guarded *guarded = contest->guarded;
-    struct tally *mine = &contest->tally[index];
-    while (!contest->gate->stop) {
-        lock_acquire(contest->lock, index);
-        if (guarded->owner != index) {
-            guarded->owner = index;
-            guarded->owner_changes++;
-        }
-        __atomic_store_n(&guarded->pairs, guarded->pairs + 1, __ATOMIC_RELEASE);
-        __atomic_store_n(&mine->operations, mine->operations + 1, __ATOMIC_RELEASE);
-        lock_release(contest->lock, index);
+/* Defines setup() of a lock. A context takes and releases it any number of times between JOIN and LEAVE, which are for
+ * locks that have a waiting line. All join before the gate opens: the first to run would find no line, and the pilot a
+ * lock that nobody waits for.
+ *
+ * contend() is the timed part, in which ACQUIRE and RELEASE are inlined. `pairs` is loaded, added to and stored, never
+ * in one atomic step: two owners would lose a count. The releases pair with the loads of the timekeeper, who reads
+ * without the lock. */
+#define CONTEST(CREATE, JOIN, ACQUIRE, RELEASE, LEAVE) \
+    static __attribute__((noinline)) void contend(const struct contest *contest, int index) \
+    { \
+        struct guarded *guarded = contest->guarded; \
+        struct tally *mine = &contest->tally[index]; \
+        while (!contest->gate->stop) { \
+            ACQUIRE(contest->lock, index); \
+            if (guarded->owner != index) { \
+                guarded->owner = index; \
+                guarded->owner_changes++; \
+            } \
+            __atomic_store_n(&guarded->pairs, guarded->pairs + 1, __ATOMIC_RELEASE); \
+            __atomic_store_n(&mine->operations, mine->operations + 1, __ATOMIC_RELEASE); \
+            RELEASE(contest->lock, index); \
+        } \
+    } \
+    static void contender(struct probe_run *run, int index, void *shared) \
+    { \
+        const struct contest *contest = shared; \
+        (void)run; \
+        JOIN(contest->lock, index); \
+        gate_pass(contest->gate); \
+        contend(contest, index); \
+        LEAVE(contest->lock, index); \
+    } \
+    static void setup(struct probe_run *run) \
+    { \
+        contest_setup(run, CREATE, contender); \
     }
-}
-
-/* All join before the gate opens: the first to run would find no line, and the pilot a lock that nobody waits for. */
-static void contender(struct probe_run *run, int index, void *shared)
-{
-    const struct contest *contest = shared;
-    (void)run;
-    lock_join(contest->lock, index);
-    gate_pass(contest->gate);
-    contend(contest, index);
-    lock_leave(contest->lock, index);
-}
 
 static uint64_t pairs_done(const void *shared)
 {
@@ -77,12 +79,13 @@ static bool counts_agree(const struct contest *contest)
     return sum + 1 >= before && sum <= pairs_done(contest);
 }
 
-static void contest_setup(struct probe_run *run)
+static void contest_setup(struct probe_run *run, struct lock *(*create)(int contexts, bool processes),
+                          context_body *contender)
 {
     bool processes = probe_is(run, "kind", "process");
     struct contest *contest = run->state = probe_share(sizeof *contest);
     contest->contexts = (int)probe_integer(run, "contexts");
-    contest->lock = lock_new(contest->contexts, processes);
+    contest->lock = create(contest->contexts, processes);
     contest->gate = probe_share(sizeof *contest->gate);
     contest->tally = probe_share((uint64_t)contest->contexts * sizeof *contest->tally);
     contest->guarded = probe_share(sizeof *contest->guarded);
@@ -135,6 +138,6 @@ static void contest_teardown(struct probe_run *run)
          .max = 65536}, \
         {.name = "kind", .doc = "what a context is", .choices = "thread,process", .sweep = "thread"}, \
         {0}}, \
-    .setup = contest_setup, .batch = contest_batch, .teardown = contest_teardown
+    .setup = setup, .batch = contest_batch, .teardown = contest_teardown
 
 #endif

@@ -86,6 +86,8 @@ static inline void lock_leave(struct lock *lock, int index)
     grant_next(lock, index);
 }
 
+CONTEST(lock_new, lock_join, lock_acquire, lock_release, lock_leave)
+
 static const struct probe handoff_probe = {
     .title = "fair lock that changes hands",
     .question = "What does a fair lock cost, whose owner changes whenever another waits?",

@@ -32,7 +32,8 @@ static struct lock *lock_new(int contexts, bool processes)
     return lock;
 }
 
-static inline void lock_join(struct lock *lock, int index)
+/* A mutex has no line that contexts join and leave. */
+static inline void no_line(struct lock *lock, int index)
 {
     (void)lock, (void)index;
 }
@@ -49,10 +50,7 @@ static inline void lock_release(struct lock *lock, int index)
     pthread_mutex_unlock(&lock->mutex);
 }
 
-static inline void lock_leave(struct lock *lock, int index)
-{
-    (void)lock, (void)index;
-}
+CONTEST(lock_new, no_line, lock_acquire, lock_release, no_line)
 
 static const struct probe mutex_probe = {
     .title = "mutex that many take",

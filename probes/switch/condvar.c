@@ -51,6 +51,8 @@ static inline uint32_t line_receive(struct line *line)
     return number;
 }
 
+HANDOFF(line_new, line_send, line_receive)
+
 static const struct probe condvar_probe = {
     .title = "condition variable",
     .question = "What does a handoff between two contexts by condition variable cost?",

@@ -44,6 +44,8 @@ static inline uint32_t line_receive(struct line *line)
     return all > UINT32_MAX ? 0 : (uint32_t)all;
 }
 
+HANDOFF(line_new, line_send, line_receive)
+
 static const struct probe eventfd_probe = {
     .title = "eventfd",
     .question = "What does a handoff between two contexts by eventfd cost?",

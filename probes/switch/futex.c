@@ -36,6 +36,8 @@ static inline uint32_t line_receive(struct line *line)
     return number;
 }
 
+HANDOFF(line_new, line_send, line_receive)
+
 static const struct probe futex_probe = {
     .title = "futex",
     .question = "What does a handoff between two contexts by futex cost?",

@@ -17,12 +17,19 @@
 #define HANDOFF_REPORT 0xfffffffeu  /* to the partner: say how often you were switched away from */
 #define HANDOFF_STOP 0xffffffffu    /* to the partner: end */
 
-/* What each mechanism supplies: a line in one direction, made before the partner is started. Numbers are never 0, and
- * one is taken before the next is sent. */
+/* A line in one direction, made before the partner is started; what is in it is the probe's own matter. Numbers are
+ * never 0, and one is taken before the next is sent. */
 struct line;
-static struct line *line_new(bool processes);
-static inline void line_send(struct line *line, uint32_t number);
-static inline uint32_t line_receive(struct line *line); /* sleeps until there is a number */
+struct handoff;
+
+/* One mechanism, as HANDOFF() makes it of a probe's functions. */
+struct handoff_way {
+    struct line *(*create)(bool processes);
+    void (*send)(struct line *line, uint32_t number);
+    uint32_t (*receive)(struct line *line); /* sleeps until there is a number */
+    context_body *answer;                   /* of the partner: answers whatever comes until it is told to stop */
+    uint64_t (*round_trips)(struct handoff *h, uint64_t operations); /* timed; returns how many came back right */
+};
 
 struct handoff {
     struct line *there, *back;
@@ -32,6 +39,7 @@ struct handoff {
         volatile uint64_t verified;
         volatile struct switches switches;
     } *partner_count;
+    const struct handoff_way *way;
 };
 
 static uint32_t number_after(uint32_t number)
@@ -39,41 +47,46 @@ static uint32_t number_after(uint32_t number)
     return number % HANDOFF_LAST + 1;
 }
 
-/* Answers whatever comes, so that a wrong number fails the check and not the conversation. */
-static void answer(struct probe_run *run, int index, void *shared)
-{
-    const struct handoff *h = shared;
-    struct partner_count *count = h->partner_count;
-    uint32_t expected = h->next, number;
-    (void)run, (void)index;
-    while ((number = line_receive(h->there)) != HANDOFF_STOP) {
-        if (number == HANDOFF_REPORT) {
-            count->switches = thread_switches();
-        } else {
-            count->verified += number == expected;
-            expected = number_after(expected);
-        }
-        line_send(h->back, number);
+/* Defines setup() of a mechanism. SEND and RECEIVE are inlined in both loops. A wrong number fails the check and not the
+ * conversation. */
+#define HANDOFF(CREATE, SEND, RECEIVE) \
+    static void answer(struct probe_run *run, int index, void *shared) \
+    { \
+        const struct handoff *h = shared; \
+        struct partner_count *count = h->partner_count; \
+        uint32_t expected = h->next, number; \
+        (void)run, (void)index; \
+        while ((number = RECEIVE(h->there)) != HANDOFF_STOP) { \
+            if (number == HANDOFF_REPORT) { \
+                count->switches = thread_switches(); \
+            } else { \
+                count->verified += number == expected; \
+                expected = number_after(expected); \
+            } \
+            SEND(h->back, number); \
+        } \
+    } \
+    static __attribute__((noinline)) uint64_t round_trips(struct handoff *h, uint64_t operations) \
+    { \
+        uint64_t right = 0; \
+        for (uint64_t i = 0; i < operations; i++) { \
+            SEND(h->there, h->next); \
+            right += RECEIVE(h->back) == h->next; \
+            h->next = number_after(h->next); \
+        } \
+        return right; \
+    } \
+    static void setup(struct probe_run *run) \
+    { \
+        static const struct handoff_way way = {CREATE, SEND, RECEIVE, answer, round_trips}; \
+        handoff_setup(run, &way); \
     }
-}
-
-/* The timed part. Returns how many numbers came back right. */
-static __attribute__((noinline)) uint64_t round_trips(struct handoff *h, uint64_t operations)
-{
-    uint64_t right = 0;
-    for (uint64_t i = 0; i < operations; i++) {
-        line_send(h->there, h->next);
-        right += line_receive(h->back) == h->next;
-        h->next = number_after(h->next);
-    }
-    return right;
-}
 
 /* A live process's switches are not in our rusage, so the partner is asked in both kinds. */
 static struct switches switches_of_both(struct handoff *h)
 {
-    line_send(h->there, HANDOFF_REPORT);
-    if (line_receive(h->back) != HANDOFF_REPORT)
+    h->way->send(h->there, HANDOFF_REPORT);
+    if (h->way->receive(h->back) != HANDOFF_REPORT)
         probe_fail("the partner's report did not come back");
     struct switches both = thread_switches();
     both.voluntary += h->partner_count->switches.voluntary;
@@ -81,15 +94,16 @@ static struct switches switches_of_both(struct handoff *h)
     return both;
 }
 
-static void handoff_setup(struct probe_run *run)
+static void handoff_setup(struct probe_run *run, const struct handoff_way *way)
 {
     bool processes = probe_is(run, "kind", "process");
     struct handoff *h = calloc(1, sizeof *h);
     if (!h)
         probe_fail("out of memory");
-    *h = (struct handoff){line_new(processes), line_new(processes), NULL, 1, probe_share(sizeof *h->partner_count)};
+    *h = (struct handoff){way->create(processes), way->create(processes), NULL, 1,
+                          probe_share(sizeof *h->partner_count), way};
     run->state = h;
-    h->partner = contexts_start(run, processes, 1, 1, answer, h);
+    h->partner = contexts_start(run, processes, 1, 1, way->answer, h);
     switches_of_both(h); /* returns when the partner is there */
 }
 
@@ -99,7 +113,7 @@ static void handoff_batch(struct probe_run *run, uint64_t operations, struct pro
     struct switches before = switches_of_both(h);
     uint64_t verified = h->partner_count->verified;
     probe_start(value);
-    uint64_t right = round_trips(h, operations);
+    uint64_t right = h->way->round_trips(h, operations);
     probe_stop(value);
     struct switches after = switches_of_both(h);
     verified = h->partner_count->verified - verified;
@@ -113,7 +127,7 @@ static void handoff_batch(struct probe_run *run, uint64_t operations, struct pro
 static void handoff_teardown(struct probe_run *run)
 {
     struct handoff *h = run->state;
-    line_send(h->there, HANDOFF_STOP);
+    h->way->send(h->there, HANDOFF_STOP);
     contexts_join(run, h->partner);
 }
 
@@ -129,7 +143,7 @@ static void handoff_teardown(struct probe_run *run)
         {"sleeps_per_operation", "1", "neither", "sleeps", "operations", \
          "how many of these were sleeps; in the others the woken one preempted its waker"}, \
         {0}}, \
-    .params = (const struct probe_param[]){CONTEXTS_KIND_PARAM("thread,process"), {0}}, .setup = handoff_setup, \
+    .params = (const struct probe_param[]){CONTEXTS_KIND_PARAM("thread,process"), {0}}, .setup = setup, \
     .batch = handoff_batch, .teardown = handoff_teardown
 
 #endif

@@ -42,6 +42,8 @@ static inline uint32_t line_receive(struct line *line)
     return number;
 }
 
+HANDOFF(line_new, line_send, line_receive)
+
 static const struct probe pipe_probe = {
     .title = "pipe",
     .question = "What does a handoff between two contexts by pipe cost?",

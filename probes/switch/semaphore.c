@@ -40,6 +40,8 @@ static inline uint32_t line_receive(struct line *line)
     return line->number;
 }
 
+HANDOFF(line_new, line_send, line_receive)
+
 static const struct probe semaphore_probe = {
     .title = "semaphore",
     .question = "What does a handoff between two contexts by POSIX semaphore cost?",

@@ -29,7 +29,13 @@ static __attribute__((noinline)) void switch_pairs(uint64_t pairs)
 static void setup(struct probe_run *run)
 {
     (void)run;
-    second_stack_start();
+    second_stack_start(second_body);
+}
+
+static void batch(struct probe_run *run, uint64_t operations, struct probe_value *value)
+{
+    (void)run;
+    two_stacks_batch(operations, value, switch_pairs);
 }
 
 static const struct probe swapcontext_probe = {
@@ -43,7 +49,7 @@ static const struct probe swapcontext_probe = {
     .metrics = (const struct probe_metric[]){
         {"switch", "s", "lower", "wall", "operations", "time of one swap, one way"}, {0}},
     .setup = setup,
-    .batch = two_stacks_batch,
+    .batch = batch,
 };
 
 int main(int argc, char **argv)

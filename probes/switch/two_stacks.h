@@ -18,12 +18,8 @@ static struct two_stacks {
     volatile uint64_t arrived_first, arrived_second;
 } stacks;
 
-/* What the probe supplies: the second stack's endless body, and the timed part: `pairs` times there and back. */
-static void second_body(void);
-static void switch_pairs(uint64_t pairs);
-
-/* Enters the second stack once; second_body must switch back, and stays ready to go on. */
-static void second_stack_start(void)
+/* Prepares the second stack. Its endless `body` must switch back, and stays ready to go on. */
+static void second_stack_start(void (*body)(void))
 {
     _Alignas(64) static char stack[SECOND_STACK_BYTES];
     if (getcontext(&stacks.second) != 0)
@@ -31,12 +27,12 @@ static void second_stack_start(void)
     stacks.second.uc_stack.ss_sp = stack;
     stacks.second.uc_stack.ss_size = sizeof stack;
     stacks.second.uc_link = NULL;
-    makecontext(&stacks.second, second_body, 0);
+    makecontext(&stacks.second, body, 0);
 }
 
-static void two_stacks_batch(struct probe_run *run, uint64_t operations, struct probe_value *value)
+/* `switch_pairs` is the timed part: that many times there and back. */
+static void two_stacks_batch(uint64_t operations, struct probe_value *value, void (*switch_pairs)(uint64_t pairs))
 {
-    (void)run;
     uint64_t pairs = (operations + 1) / 2, first = stacks.arrived_first, second = stacks.arrived_second;
     value->operations = 2 * pairs;
     probe_start(value);
