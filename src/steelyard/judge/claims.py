@@ -58,27 +58,48 @@ class Sweep(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError(f"{self.of.case!r} fixes {self.parameter}, over which it should be swept")
 
 
-class Ratio(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="ratio"):
-    """One cost over another lies within a range, of which one end may be open."""
+class _Rule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule"):
+    """What is asked of some figures."""
 
-    of: Operand
-    over: Operand
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The figures that a session must have."""
+        found: list[Operand] = []
+        for value in (getattr(self, name) for name in self.__struct_fields__):
+            for one in value if isinstance(value, tuple) else (value,):
+                found += [one] if isinstance(one, Operand) else [one.of] if isinstance(one, Sweep) else []
+        return tuple(found)
+
+
+class _WithinRange(_Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something lies within a range, of which one end may be open."""
+
     at_least: float | None = None
     at_most: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse a range that is open at both ends or empty."""
-        _check_range(self.at_least, self.at_most)
+        low, high = self.at_least, self.at_most
+        if low is None and high is None:
+            raise ValueError("a range needs at_least, at_most or both")
+        if low is not None and high is not None and not low < high:
+            raise ValueError(f"no figure lies both above {low} and below {high}")
+
+
+class Ratio(_WithinRange, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="ratio"):
+    """One cost over another lies within a range."""
+
+    of: Operand
+    over: Operand
+
+    def __post_init__(self) -> None:
+        """Refuse a range that no ratio of costs can lie in."""
+        super().__post_init__()
         if any(end is not None and end <= 0 for end in (self.at_least, self.at_most)):
             raise ValueError("a ratio of costs lies above zero: at_least and at_most must too")
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """All figures that are compared."""
-        return (self.of, self.over)
 
-
-class Equal(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="equal"):
+class Equal(_Rule, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="equal"):
     """Two costs differ by no more than a margin: 0.05 is the band from 1/1.05 to 1.05."""
 
     of: Operand
@@ -90,13 +111,8 @@ class Equal(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_f
         if not 0 < self.margin < math.inf:
             raise ValueError(f"a margin is a fraction above 0, not {self.margin}")
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """All figures that are compared."""
-        return (self.of, self.over)
 
-
-class Order(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="order"):
+class Order(_Rule, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="order"):
     """Each of these costs less than the next."""
 
     rising: tuple[Operand, ...]
@@ -106,43 +122,22 @@ class Order(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_f
         if len(self.rising) < 2:
             raise ValueError("an order needs at least two operands")
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """All figures that are compared."""
-        return self.rising
 
-
-class Range(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="figure"):
-    """A figure in its base unit lies within a range, of which one end may be open."""
+class Range(_WithinRange, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="figure"):
+    """A figure in its base unit lies within a range."""
 
     of: Operand
     unit: str
-    at_least: float | None = None
-    at_most: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a range that is open at both ends or empty."""
-        _check_range(self.at_least, self.at_most)
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """The one figure."""
-        return (self.of,)
 
 
-class Growth(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="growth"):
+class Growth(_Rule, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="growth"):
     """A cost grows with a parameter in this form."""
 
     along: Sweep
     form: Form
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """The case that is swept."""
-        return (self.along.of,)
 
-
-class Flat(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="flat"):
+class Flat(_Rule, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="flat"):
     """No two points of a sweep differ by more than a factor."""
 
     along: Sweep
@@ -153,13 +148,8 @@ class Flat(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_fi
         if not 1 < self.factor < math.inf:
             raise ValueError(f"a factor must be above 1, not {self.factor}")
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """The case that is swept."""
-        return (self.along.of,)
 
-
-class Simulated(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="rule", tag="simulated"):
+class Simulated(_WithinRange, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="simulated"):
     """A simulated figure, or one over another, lies within a range: what no machine of today can be asked.
 
     Figures are named by their mechanism; where nobody simulated one, the published figure of that name is taken.
@@ -167,17 +157,6 @@ class Simulated(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, t
 
     of: str
     over: str | None = None
-    at_least: float | None = None
-    at_most: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a range that is open at both ends or empty."""
-        _check_range(self.at_least, self.at_most)
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        """No case: nothing has to be measured."""
-        return ()
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
@@ -242,10 +221,3 @@ def expand(entry: dict[str, Any]) -> list[Claim]:
         if f"{{{key}}}" not in entry["id"]:
             raise msgspec.ValidationError(f"`each` makes several claims of it, and the id lacks {{{key}}}")
     return claims
-
-
-def _check_range(low: float | None, high: float | None) -> None:
-    if low is None and high is None:
-        raise ValueError("a range needs at_least, at_most or both")
-    if low is not None and high is not None and not low < high:
-        raise ValueError(f"no figure lies both above {low} and below {high}")
