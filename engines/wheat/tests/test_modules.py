@@ -124,3 +124,9 @@ def test_a_circle_of_rooms_is_found_where_modules_have_none() -> None:
 def test_a_comment_is_no_use() -> None:
     sources = {"a": "// crate::b\n", "b": "use crate::a::A;"}
     assert modules_of(sources) == {"a": set(), "b": {"a"}}
+
+
+def test_the_tests_of_a_module_stand_in_units() -> None:
+    for path in SOURCES.rglob("*.rs"):
+        for module, declared in re.findall(r"#\[cfg\(test\)\]\n((?:#\[.*\n)*)(mod .*)", path.read_text()):
+            assert (declared, '#[path = "../' in module) == ("mod tests;", True), path
