@@ -13,6 +13,10 @@ from steelyard.records import Better, Record, Session
 FEWEST = 3
 
 
+#: A title, then settings.
+Way = tuple[str, ...]
+
+
 class Point(Record, frozen=True, kw_only=True):
     """A point of a curve."""
 
@@ -64,7 +68,7 @@ class Cell(Record, frozen=True, kw_only=True):
 class Matrix(Record, frozen=True, kw_only=True):
     """Several ways of one family (``message/bandwidth``) by one parameter, as studies print them.
 
-    ``ways`` are the titles of mechanisms, or their names within the family, with what else sets them apart.
+    Each of ``ways`` is the title of a mechanism, or its name within the family, with the settings that set it apart.
     """
 
     family: str
@@ -72,8 +76,8 @@ class Matrix(Record, frozen=True, kw_only=True):
     unit: str
     parameter: str
     settings: tuple[str, ...]
-    ways: tuple[str, ...]
-    rows: dict[int, dict[str, Cell]]
+    ways: tuple[Way, ...]
+    rows: dict[int, dict[Way, Cell]]
 
 
 def way_of(probe: str, family: str | None) -> str:
@@ -133,7 +137,7 @@ def find_matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matri
         family = session.header.probes[case.probe].descriptor.family
         if family is not None and not case.control:
             families[f"{case.probe.partition('/')[0]}/{family}"].append(case)
-    groups: dict[tuple[str, str, str, tuple[str, ...]], list[tuple[str, int, CaseFinding]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, tuple[str, ...]], list[tuple[Way, int, CaseFinding]]] = defaultdict(list)
     for family, members in families.items():
         # A parameter that only some ways have (SEM_UNDO, say) belongs to the way, not to what all have in common, and
         # need not be said where it has one value.
@@ -149,7 +153,7 @@ def find_matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matri
             swept = next((p.name for p in parameters if p.type == "integer" and p.name in common), None)
             if swept is not None:
                 own = [f"{key}={value}" for key, value in case.parameters.items() if (case.probe, key) in varied]
-                name = " ".join([case.title or way_of(case.probe, family.partition("/")[2]), *own])
+                name = (case.title or way_of(case.probe, family.partition("/")[2]), *own)
                 held = [f"{key}={value}" for key, value in case.parameters.items() if key in common and key != swept]
                 groups[family, case.main.metric, swept, (*held, case.where)].append(
                     (name, int(case.parameters[swept]), case)
@@ -162,9 +166,9 @@ def find_matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matri
 
 
 def _matrix(
-    family: str, metric: str, parameter: str, settings: tuple[str, ...], members: Sequence[tuple[str, int, CaseFinding]]
+    family: str, metric: str, parameter: str, settings: tuple[str, ...], members: Sequence[tuple[Way, int, CaseFinding]]
 ) -> Matrix:
-    rows: dict[int, dict[str, Cell]] = {x: {} for x in sorted({x for _, x, _ in members})}
+    rows: dict[int, dict[Way, Cell]] = {x: {} for x in sorted({x for _, x, _ in members})}
     for name, x, case in members:
         beside = next((item.figure.value for item in case.main.published), None)
         rows[x][name] = Cell(median=case.main.median, published=beside)

@@ -23,10 +23,12 @@ _MAIN = "switch/yield kind=process"
 class Placed(Record, frozen=True, kw_only=True):
     """What a switch costs on one curve, in seconds: on the average of the queue, at its 99 % point, at 40 contexts.
 
-    ``beyond``: 40 contexts, or the queue's 99 % point, lie outside of what was measured; the nearest end stands there.
+    ``title``: of its mechanism, empty where it has none. ``beyond``: 40 contexts, or the queue's 99 % point, lie
+    outside of what was measured; the nearest end stands there.
     """
 
     curve: str
+    title: str
     metric: str
     here: float
     at_p99: float
@@ -90,9 +92,11 @@ def place(observation: Observation, findings: Findings | None, *, why_not: str |
     ``why_not`` is the reason where there is no session at all.
     """
     curves, reason = _curves(observation, findings, why_not)
+    titles = findings.titles if findings else {}
     lengths, seconds = observation.lengths, max(observation.seconds, 1e-9)
     placed = tuple(
-        _placed(name, metric, points, lengths, observation.cpus) for name, (metric, points) in curves.items()
+        _placed(name, titles.get(name.partition(" ")[0], ""), metric, points, lengths, observation.cpus)
+        for name, (metric, points) in curves.items()
     )
     main = next((curve for curve in placed if curve.curve == _MAIN), next(iter(placed), None))
     switches_per_s = observation.switches / seconds
@@ -148,7 +152,7 @@ def _curves(
     return found, None
 
 
-def _placed(name: str, metric: str, points: Points, lengths: Sequence[int], cpus: int) -> Placed:
+def _placed(name: str, title: str, metric: str, points: Points, lengths: Sequence[int], cpus: int) -> Placed:
     def contexts(length: float) -> float:
         return max(_FEWEST, length / cpus)
 
@@ -157,6 +161,7 @@ def _placed(name: str, metric: str, points: Points, lengths: Sequence[int], cpus
     p99 = contexts(quantile(lengths, 0.99))
     return Placed(
         curve=name,
+        title=title,
         metric=metric,
         here=here,
         at_p99=cost_at(points, p99),

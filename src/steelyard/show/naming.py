@@ -34,23 +34,24 @@ def settings(words: Iterable[str]) -> str:
     return ", ".join(map(setting, words))
 
 
-def _called(title: str, words: Iterable[str]) -> str:
+def called(title: str, words: Iterable[str]) -> str:
+    """A title, perhaps empty, with settings in words."""
     return ", ".join([*([title] if title else []), *map(setting, words)])
 
 
 def of_case(case: CaseFinding) -> str:
     """The title of its mechanism with its settings."""
-    return _called(case.called, (*(f"{key}={value}" for key, value in case.parameters.items()), case.where))
+    return called(case.called, (*(f"{key}={value}" for key, value in case.parameters.items()), case.where))
 
 
 def of_spot(spot: Spot) -> str:
     """The same for a case in a figure."""
-    return _called(spot.title, spot.settings)
+    return called(spot.title, spot.settings)
 
 
 def of_series(series: Series) -> str:
     """What sets a series apart in its figure."""
-    return _called(series.title, series.settings)
+    return called(series.title, series.settings)
 
 
 def in_words(name: str, titles: Mapping[str, str]) -> str:
@@ -60,13 +61,14 @@ def in_words(name: str, titles: Mapping[str, str]) -> str:
     if found is None or title in {None, found["probe"]}:
         return name
     settled = [word for word in (found["settings"] or "").split(",") if word]
-    return _called(title or "", (*settled, *([found["where"]] if found["where"] else [])))
+    return called(title or "", (*settled, *([found["where"]] if found["where"] else [])))
 
 
 def with_name(name: str, titles: Mapping[str, str]) -> str:
-    """A case in words with its name, by which it can be typed, in brackets."""
-    words = in_words(name, titles)
-    return name if words == name else f"{words} ({name})"
+    """The title of a case's mechanism, and in brackets the name by which the case can be typed."""
+    found = _NAME.fullmatch(name)
+    title = titles.get(found["probe"]) if found else None
+    return f"{title} ({name})" if title else name
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
@@ -91,5 +93,5 @@ def title(plot: Plot, part: int | None = None) -> str:
 def of_bound(of: Bound, unit: str) -> str:
     """What bounds a figure, in words."""
     kind = {"best": "the best here", "overhead": "overhead"}[of.kind]
-    words = f"{kind}: {_called(of.title, of.settings)}"
+    words = f"{kind}: {called(of.title, of.settings)}"
     return words if of.x is not None else f"{words}, {format_quantity(of.value, unit)}"

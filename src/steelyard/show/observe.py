@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from steelyard.judge.placing import BENCHMARK, Placing
-from steelyard.show.console import Console, grid
+from steelyard.show.console import Console, grid, words
 from steelyard.show.doubts import show_skips
 from steelyard.units import format_duration, format_quantity
 
@@ -85,7 +85,8 @@ def _curves(placing: Placing, console: Console) -> None:
     for curve in placing.curves:
         far = " (end of the curve)" if curve.beyond else ""
         figures = (curve.here, curve.at_p99, curve.at_benchmark)
-        table.add_row(curve.curve, curve.metric, *(format_quantity(figure, "s") for figure in figures), far)
+        named = words(*([f"{curve.title}  "] if curve.title else []), (curve.curve, "cyan"))
+        table.add_row(named, curve.metric, *(format_quantity(figure, "s") for figure in figures), far)
     console.print(table)
     console.print()
 

@@ -284,7 +284,8 @@ def _matrix(matrix: Matrix, console: Console) -> None:
     )
     cells = {x: [figure_text.cell(row.get(way), matrix.unit) for way in matrix.ways] for x, row in matrix.rows.items()}
     widths = {x: max(len(str(x)), *(len(line) for cell in column for line in cell)) for x, column in cells.items()}
-    first = max(len(matrix.parameter), *map(len, matrix.ways))
+    ways = [naming.called(title, own) for title, *own in matrix.ways]
+    first = max(len(matrix.parameter), *map(len, ways))
     left = list(matrix.rows)
     while left:
         shown = [left.pop(0)]
@@ -295,7 +296,7 @@ def _matrix(matrix: Matrix, console: Console) -> None:
         table = grid((matrix.parameter, *map(str, shown)), [str(x) for x in shown])
         title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {naming.settings(matrix.settings)} ({said})"
         console.print(words(title, style="bold"))
-        for number, way in enumerate(matrix.ways):
+        for number, way in enumerate(ways):
             table.add_row(way, *(lines(*cells[x][number]) for x in shown))
         console.print(table)
         console.print()

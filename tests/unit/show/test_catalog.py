@@ -17,5 +17,12 @@ def test_the_catalog_is_shown_by_question_with_sweeps_and_placements():
 def test_a_title_stands_beside_what_can_be_typed():
     titled = a_descriptor("lock/counter_pi", title="mutex with priority inheritance")
     text = printed(catalog.show, [titled, a_descriptor("lock/mine")], [])
-    assert "  mutex with priority inheritance  lock/counter_pi  What does" in text
-    assert "  lock/mine  What does" in text
+    assert [line.rstrip() for line in text.splitlines()] == [
+        *(
+            "lock",
+            "  mutex with priority inheritance  lock/counter_pi",
+            "      What does an example cost?",
+            "      @same",
+        ),
+        *("  lock/mine", "      What does an example cost?", "      @same"),
+    ]

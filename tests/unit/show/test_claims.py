@@ -123,4 +123,4 @@ def test_what_a_verdict_rests_on_is_said_in_words_beside_the_names_of_cases():
     session = weighed(CALLS, titles={"call/syscall": "system call", "call/direct": "function call"})
     text = entry(printed(session), "system-call-negligible")
     assert "(system call, one CPU over function call, one CPU, 8 blocks); claimed: at most 2.50" in text
-    assert "system call, one CPU (call/syscall@same) operation 150 ns [" in text
+    assert "system call (call/syscall@same) operation 150 ns [" in text

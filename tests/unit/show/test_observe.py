@@ -51,4 +51,8 @@ def test_the_sentence_says_what_a_switch_costs_here_beside_the_benchmark():
     assert "400 switches a second are 0.08 %" in text
     alike = weighed({f"switch/yield[contexts={n},kind=process]@same": steady(1e-6) for n in (2, 40)})
     assert "about what the benchmark shows" in shown(an_observation(), judge(alike))
+    titled = weighed(
+        {f"switch/yield[contexts={n}]@same": steady(1e-6) for n in (2, 40)}, titles={"switch/yield": "handing on"}
+    )
+    assert "handing on  switch/yield" in shown(an_observation(), judge(titled))
     assert "Your run queue is 1.0 long, 99 % of the time at most 2, over 1 CPU." in shown(an_observation())

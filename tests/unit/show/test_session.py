@@ -279,7 +279,7 @@ def test_a_mechanism_has_its_title_beside_its_way():
     text = shown(case, titles={"example/steady": "steady example"})
     assert re.search("^steady example  steady +operation", text, re.MULTILINE)
     assert "steady example: one operation is one example" in text
-    assert "  steady example, one CPU (example/steady@same): noisy" in text
+    assert "  steady example (example/steady@same): noisy" in text
 
 
 def test_a_curve_has_the_title_of_its_mechanism_and_its_place_in_words():

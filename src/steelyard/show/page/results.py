@@ -136,7 +136,10 @@ def _matrix(matrix: Matrix) -> Markup:
     """Ways down, the parameter across, as studies print them turned by a quarter so that many ways fit."""
     title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {naming.settings(matrix.settings)}"
     rows = [
-        (way, *(" ".join(figure_text.cell(row.get(way), matrix.unit)) for row in matrix.rows.values()))
+        (
+            naming.called(way[0], way[1:]),
+            *(" ".join(figure_text.cell(row.get(way), matrix.unit)) for row in matrix.rows.values()),
+        )
         for way in matrix.ways
     ]
     head = ("way", *(f"{matrix.parameter} {x}" for x in matrix.rows))
