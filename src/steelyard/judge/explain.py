@@ -24,6 +24,7 @@ from steelyard.errors import InstallationError
 from steelyard.judge.claims import ClaimVerdict, Operand
 from steelyard.judge.evidence import Column, Measured, NoAnswer
 from steelyard.judge.samples import FloatArray
+from steelyard.judge.stats.checks import known
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.judge.stats.summary import median_interval, middle
 from steelyard.judge.stats.sums import Total, total
@@ -431,8 +432,8 @@ def _seen(term: _Term, whole: float, sessions: Sequence[Measured]) -> PartSeen:
         times=term.times,
         each=middle(_there(term.each)),
         cost=middle(costs),
-        low=_finite(interval.low),
-        high=_finite(interval.high),
+        low=known(interval.low),
+        high=known(interval.high),
         share=middle(costs) / whole,
         session=sessions[term.source].path if term.source else None,
     )
@@ -461,11 +462,11 @@ def _of_whole(whole: Column) -> Sum:
 def _as_sum(found: Total, share: float, shares: Total | None = None) -> Sum:
     return Sum(
         value=found.value,
-        low=_finite(found.interval.low),
-        high=_finite(found.interval.high),
+        low=known(found.interval.low),
+        high=known(found.interval.high),
         share=share,
-        share_low=_finite(shares.interval.low) if shares else None,
-        share_high=_finite(shares.interval.high) if shares else None,
+        share_low=known(shares.interval.low) if shares else None,
+        share_high=known(shares.interval.high) if shares else None,
     )
 
 
@@ -496,7 +497,3 @@ def _there(values: FloatArray) -> FloatArray:
 
 def _caveats(columns: Sequence[Column]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{column.case}: {caveat}" for column in columns for caveat in column.doubts))
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -15,6 +15,7 @@ import msgspec
 from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.samples import CaseRuns, case_runs
 from steelyard.judge.stats.changes import find_changes
+from steelyard.judge.stats.checks import known
 from steelyard.judge.stats.summary import summarise
 from steelyard.records import Better, CasePattern, Record, Session
 
@@ -118,8 +119,8 @@ def past(session: Session, case: str) -> Past | None:
         better=metric.better,
         n=summary.n,
         median=summary.median,
-        low=summary.low if math.isfinite(summary.low) else None,
-        high=summary.high if math.isfinite(summary.high) else None,
+        low=known(summary.low),
+        high=known(summary.high),
         void=void_reason(controls(session, by_name)),
     )
 

@@ -11,6 +11,7 @@ from functools import partial
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.findings import Findings, judge
 from steelyard.judge.samples import CaseRuns, case_runs
+from steelyard.judge.stats.checks import known
 from steelyard.records import Case, Histogram, Metric, Record, Session, Statistic, Value
 
 
@@ -120,7 +121,7 @@ def _entry(runs: CaseRuns, finding: CaseFinding) -> CaseEntry:
                 numbers=numbers,
                 values=tuple(figure for value in run.values if (figure := value.figure(metrics[0])) is not None),
                 wall_s=wall_s[place],
-                cpu_s=cpu_s[place] if math.isfinite(cpu_s[place]) else None,
+                cpu_s=known(cpu_s[place]),
                 peak_rss_bytes=run.peak_rss_bytes,
                 cpus=run.cpus,
                 disturbed=run.disturbed,

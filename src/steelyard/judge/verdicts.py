@@ -36,7 +36,7 @@ from steelyard.judge.claims import (
 from steelyard.judge.evidence import Column, Measured, NoAnswer
 from steelyard.judge.published import Source
 from steelyard.judge.stats import growth, sign_flips
-from steelyard.judge.stats.checks import FloatArray
+from steelyard.judge.stats.checks import FloatArray, known
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.judge.stats.growth import Form
 from steelyard.judge.stats.planning import fewest_blocks
@@ -375,8 +375,8 @@ def _seen(column: Column) -> FigureSeen:
         net=column.net,
         n=there.size,
         median=middle(there),
-        low=_finite(interval.low),
-        high=_finite(interval.high),
+        low=known(interval.low),
+        high=known(interval.high),
         loops=column.runs.loops,
     )
 
@@ -420,7 +420,3 @@ def _caveats(columns: Sequence[Column]) -> tuple[str, ...]:
         if disturbed:
             said[f"{column.case}: {disturbed} of {len(runs)} runs were disturbed, also when repeated"] = None
     return tuple(said)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -180,11 +180,6 @@ pub fn is_worker() -> bool {
     inherited().is_some()
 }
 
-/// Whether this process is only to import the application.
-pub fn is_check() -> bool {
-    std::env::var_os(VARIABLE).is_some_and(|value| value == CHECK)
-}
-
 fn inherited() -> Option<Handover> {
     let handover = Handover::from_text(&std::env::var(VARIABLE).ok()?)?;
     let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_pid() as u32);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a sample must be before a method may use it: one number a run, finite, and positive where a ratio is taken."""
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +18,11 @@ def finite(values: npt.ArrayLike) -> FloatArray:
     if not np.isfinite(array).all():
         raise ValueError("a sample must be finite throughout, and this one holds NaN or infinity")
     return array
+
+
+def known(value: float) -> float | None:
+    """A number, or None where it is not finite: an end of an interval that the data cannot give."""
+    return value if math.isfinite(value) else None
 
 
 def costs(values: npt.ArrayLike) -> FloatArray:
