@@ -219,6 +219,7 @@ def conducted(
     before: Session | None = None,
     baselines: dict[str, Case] | None = None,
     fewer: dict[str, int] | None = None,
+    planner: conduct.Planner | None = None,
 ) -> list[Line]:
     """The lines that conducting this session adds, on made-up measurements and a made-up clock."""
     lines: list[Line] = []
@@ -232,5 +233,5 @@ def conducted(
         fewer=fewer or {},
     )
     runner = Timed(runner or MockRunner(), clock)
-    conduct.Conductor(work, runner, lines.append, Silence(), clock).conduct()
+    conduct.Conductor(work, runner, lines.append, Silence(), clock, planner=planner).conduct()
     return lines

@@ -17,6 +17,7 @@ from server import Server, main  # noqa: E402
 class Wsgiref(Server):
     title = "wsgiref"
     module = "wsgiref"
+    properties = {"meant for": "development"}
     most_workers = most_threads = 1
     refuses = {"keep_alive=yes": "speaks HTTP/1.0 and closes each connection"}
 

@@ -81,6 +81,7 @@ class Descriptor(Record, frozen=True, kw_only=True):
     ``warms_up``: it compiles itself while it runs, so that the values of a run are a time series. ``value_ms``: values
     need be no longer; 0 where it does not say. ``family``: what its ways are drawn and tabled together as. ``title``:
     what people call it.
+    ``properties``: what is known of it without measuring, by name, for whoever has to choose.
     """
 
     protocol: int
@@ -98,6 +99,7 @@ class Descriptor(Record, frozen=True, kw_only=True):
     value_ms: Count = 0
     family: str | None = None
     title: str | None = None
+    properties: dict[str, str] = {}
 
     @property
     def called(self) -> str:

@@ -19,10 +19,11 @@ class Settings:
 
     blocks: int | None = None
     """Number of blocks; every block runs each case once in a fresh process. Default 10; 6 give the first interval. A
-    comparison has 20 at most and ends when every verdict is known."""
+    comparison has 20 at most and ends when every verdict is known; it has more where this number decides nothing."""
 
     budget: str | None = None
-    """Measure for about this long instead: ``3m``, ``90s``, ``1h``."""
+    """Take at most this long instead, with the pilot and whatever is repeated: ``3m``, ``90s``, ``1h``. What has no
+    room in it is left out and named."""
 
     quick: bool = False
     """Shorter runs, and 6 blocks unless it is a comparison: a first look, which decides little."""
@@ -64,10 +65,18 @@ class Settings:
         given = self.blocks is not None or self.budget is not None
         return self if given else replace(self, blocks=blocks)
 
+    def with_at_least(self, blocks: int) -> Settings:
+        """The same with this number of blocks, or the larger one that was given."""
+        return replace(self, blocks=max(blocks, self.blocks or 0))
+
     def with_budget(self, budget: str) -> Settings:
         """The same with this budget, unless one or a number of blocks was given."""
         given = self.blocks is not None or self.budget is not None
         return self if given else replace(self, budget=budget)
+
+    def with_budget_of(self, seconds: float) -> Settings:
+        """The same with a budget of this length where it has one: a part of that which was given."""
+        return self if self.budget is None else replace(self, budget=f"{max(seconds, 0.001):.3f}s")
 
     def with_seed(self) -> Settings:
         """The same with a seed, drawn where none was given."""

@@ -27,6 +27,16 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def parse_bytes(text: str) -> int:
+    """Bytes in a text such as ``200``, ``64KiB`` or ``1kB``; raises UsageError."""
+    match = re.fullmatch(r"([0-9]+)\s*(B|kB|MB|GB|KiB|MiB|GiB)?", text)
+    if match is None or int(match[1]) == 0:
+        raise UsageError(f'"{text}" is not a size: write a number of bytes above zero, such as 200, 64KiB or 1kB')
+    unit = match[2] or "B"
+    power = "BKMG".index(unit[0].upper())
+    return int(match[1]) * int((1024 if "i" in unit else 1000) ** power)
+
+
 def format_duration(seconds: float) -> str:
     """A length of time for people, from ``0.3 s`` over ``2 min 05 s`` to ``1 h 02 min``."""
     if seconds < 10:

@@ -136,6 +136,13 @@ def test_every_command_works_on_the_machines_that_the_page_speaks_of(page, labor
         work_through(page, laboratory.folder, environment)
 
 
+def test_no_two_pages_have_one_title():
+    """The navigation of the site names a page by its title alone."""
+    titles = [re.search(r"^# (.+)$", page.read_text(), re.MULTILINE) for page in DOCUMENTATION]
+    named = [title[1] for title in titles if title]
+    assert sorted(set(named)) == sorted(named)
+
+
 def test_the_readme_has_the_two_targets_that_do_everything():
     targets = [text.split()[1] for what, text in steps(README) if what == "run" and text.startswith("make ")]
     assert {"run", "test"} <= set(targets)

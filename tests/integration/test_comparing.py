@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`compare` and `check` as a person uses them. Verdicts are asked of planted differences only, never of the machine."""
 
+import gzip
 import json
 import shutil
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -29,6 +31,15 @@ def test_a_planted_half_is_found_when_a_parameter_is_varied(laboratory):
 def test_an_environment_is_varied_and_reaches_the_probe_only_in_its_variant(laboratory):
     cases = judged(laboratory.do("compare", "--vary", "env:SOMETHING=1,2", "null", *BRIEF, "--json"))
     assert [case["case"] for case in cases] == ["null/null[delay_percent=0,copy=0]@same"]
+
+
+def test_blocks_that_cannot_decide_are_raised_before_anything_is_measured(laboratory):
+    few = ("--target", "1ms", "--values", "3", "--blocks", "2", "--seed", "1")
+    done = laboratory.do("compare", "--vary", "env:SOMETHING=1,2", "null", *few)
+    assert done.returncode == 0, done.stderr
+    assert "2 blocks cannot decide 1 comparison: measuring 6 blocks" in done.stderr
+    assert "1 comparison: 6 blocks at most, about" in done.stderr
+    assert "∞" not in done.stdout
 
 
 def test_an_interpreter_is_varied_for_probes_in_python(laboratory):
@@ -108,6 +119,24 @@ def test_two_sessions_are_compared_case_by_case(laboratory, tmp_path):
     [case] = judged(laboratory.do("compare", base, slow, "--json"))
     assert (case["case"], case["verdict"]) == ("call/direct@same", "different")
     assert case["ratio"] == pytest.approx(2, rel=1e-6)
+
+
+RECORDED = Path(__file__).parents[1] / "golden" / "first.session.jsonl.gz"
+
+
+def test_ways_of_a_recorded_session_are_compared_pair_by_pair_and_by_other_metrics(laboratory, tmp_path):
+    recorded = tmp_path / "recorded.session.jsonl"
+    recorded.write_bytes(gzip.decompress(RECORDED.read_bytes()))
+    sides = ("message/latency_pipe", "message/latency_unix_stream", "--session", recorded)
+    cases = judged(laboratory.do("compare", *sides, "--json"))
+    assert [case["case"] for case in cases] == ["size=1,kind=process@same", "size=1,kind=process@cross"]
+    assert {case["metric"] for case in cases} == {"round_trip"}
+    tails = judged(laboratory.do("compare", *sides, "--metric", "p99", "--json"))
+    assert {case["metric"] for case in tails} == {"p99"}
+    done = laboratory.do("compare", *sides, "--metric", "p98")
+    assert done.returncode == 65
+    assert "--metric p98: what is compared of" in done.stderr
+    assert "has round_trip, " in done.stderr
 
 
 def test_two_cases_of_a_session_are_compared_by_blocks(laboratory, tmp_path):

@@ -34,8 +34,11 @@ def shop(laboratory):
 
 
 def test_each_server_is_a_row_with_its_figures_and_its_faults(shop):
-    done = shop.do("wsgi", "shop:app", *SERVERS, "--connections", "3", "--blocks", "2", "--values", "2", "--json")
+    done = shop.do("wsgi", "shop:app", *SERVERS, "--connections", "3", "--budget", "5s", "--seed", "1", "--json")
     assert done.returncode == 0, done.stderr
+    assert "5s is too short to decide anything: a first look at 1 comparison with the fastest server" in words(
+        done.stderr
+    )
     said = json.loads(done.stdout)
     rows = {row["server"]: row for row in said["rows"]}
     assert rows.keys() | said["skipped"].keys() == {"wsgiref", "waitress"}
@@ -44,7 +47,8 @@ def test_each_server_is_a_row_with_its_figures_and_its_faults(shop):
         assert row["cpu_s"] > 0
         assert 0 < row["own_share"] <= 1
     assert any("PEP 3333" in clause or "pipelined" in clause for clause in rows["wsgiref"]["wrong"])
-    assert said["advice"]["servers"] == [], "two blocks support no recommendation"
+    assert said["advice"]["servers"] == [], "one block supports no recommendation"
+    assert rows["wsgiref"]["development"]
     assert processes.gone(shop.mark)
 
 
@@ -72,3 +76,8 @@ def test_what_cannot_be_weighed_is_one_sentence_before_anything_is_measured(
 def test_a_server_that_there_is_not_is_named_with_those_that_there_are(shop, capsys):
     assert main(["wsgi", "shop:app", "--server", "apache"]) == UsageError.exit_code
     assert "--server apache: no such server; there are bjoern, cheroot" in words(capsys.readouterr().err)
+
+
+def test_a_sweep_is_of_servers_that_are_named(shop, capsys):
+    assert main(["wsgi", "shop:app", "--sweep"]) == UsageError.exit_code
+    assert "--sweep goes with --server NAME" in words(capsys.readouterr().err)

@@ -2,7 +2,7 @@
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.units import format_bytes, format_duration, format_interval, format_quantity, parse_duration
+from steelyard.units import format_bytes, format_duration, format_interval, format_quantity, parse_bytes, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,19 @@ def test_durations_parse(text, seconds):
 def test_what_is_no_duration_is_refused(text):
     with pytest.raises(UsageError):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1", 1), ("200", 200), ("200B", 200), ("64KiB", 65536), ("1kB", 1000), ("2MiB", 2 << 20)]
+)
+def test_sizes_parse(text, size):
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5KiB", "KiB", "3 apples", "1e3"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(UsageError):
+        parse_bytes(text)
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,7 @@ class Probe:
     works_itself: bool = True
     parameters: Tuple[Union[Integer, Choice], ...] = ()
     title: Optional[str] = None  #: what people call it, in a few plain words
+    properties: Dict[str, str] = {}  #: what is known of it without measuring, for whoever has to choose
     family: Optional[str] = None  #: the name under which ways of one question are drawn and tabled together
     baseline: Optional[str] = None  #: "question/way" of the case that measures this one's overhead
 
@@ -504,6 +505,7 @@ def _describe(kind: Type[Probe]) -> None:
         "probe": identity(),
         **{name: getattr(kind, name) for name in ("question", "operation", "source", "statistic", "baseline")},
         **{name: getattr(kind, name) for name in ("title", "family") if getattr(kind, name)},
+        **({"properties": kind.properties} if kind.properties else {}),
         "placements": kind.placements,
         "uses": kind.uses,
         "metrics": [metric._asdict() for metric in kind.metrics],

@@ -5,21 +5,38 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from steelyard.lab.output import put, put_data, write
 from steelyard.measure.conduct import Progress
-from steelyard.settings import Settings
+from steelyard.settings import Settings, parse_margin
 from steelyard.show.console import Console
 from steelyard.show.progress import progress
 from steelyard.show.visible import json_text, visible_lines
 
 #: The options of measuring, as those of a command.
 Measuring = Annotated[Settings, Parameter(name="*")]
+
+
+def _margin(_: type, tokens: Sequence[Token]) -> float:
+    return parse_margin(tokens[0].value)
+
+
+#: The difference that does not matter, as an option of each command that compares.
+Margin = Annotated[
+    float,
+    Parameter(
+        name="--margin",
+        converter=_margin,
+        show_default=lambda share: f"{100 * share:g}%",
+        help="Differences smaller than this do not matter: ``2%``. With ``0%`` nothing is equivalent.",
+    ),
+]
 #: Wide enough for every table where the output is not a terminal.
 _FILE_WIDTH = 170
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.cli import _output as output
-from steelyard.cli._output import Measuring
+from steelyard.cli._output import Margin, Measuring
 from steelyard.errors import UsageError
 from steelyard.judge.comparisons import Comparisons
 from steelyard.lab.check import check_files, check_folders
 from steelyard.lab.compare import probe_folders
 from steelyard.lab.output import write
-from steelyard.settings import Settings, parse_margin
+from steelyard.settings import Settings
 from steelyard.show import comparison, formats
 
 _PASSED, _WORSE, _UNDECIDED = 0, 1, 2
@@ -23,7 +23,7 @@ def command(
     base: Path,
     new: Path,
     *selectors: str,
-    margin: str = "5%",
+    margin: Margin = 0.05,
     undecided: Literal["2", "pass", "fail"] = "2",
     settings: Measuring = Settings(),
     junit: Path | None = None,
@@ -42,8 +42,6 @@ def command(
         The same kind as BASE.
     selectors
         With two folders: what to measure, as in ``steelyard run``.
-    margin
-        How much worse is still good enough.
     undecided
         What an undecided verdict means: exit code 2, or ``pass`` (0), or ``fail`` (1).
     junit
@@ -53,16 +51,15 @@ def command(
     json
         Print one object a case.
     """
-    share = parse_margin(margin)
     settings.check()
     messages = output.Terminal()
     folders = probe_folders(base, new)
     if folders is not None:
-        found = check_folders(folders, selectors, settings, share, messages)
+        found = check_folders(folders, selectors, settings, margin, messages)
     elif selectors:
         raise UsageError("selectors go with two folders of probes; files are compared by all cases that they share")
     else:
-        found = check_files(base, new, settings, share, messages)
+        found = check_files(base, new, settings, margin, messages)
     for path, name in ((junit, "junit"), (markdown, "markdown")):
         if path is not None:
             write(path, formats.modules()[name].comparisons(found))

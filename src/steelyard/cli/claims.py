@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.errors import UsageError
+from steelyard.errors import NothingMeasuredError, UsageError
 from steelyard.judge.advice import judge_advice
-from steelyard.judge.verdicts import judge_claims
+from steelyard.judge.verdicts import ClaimFindings, judge_claims
 from steelyard.keep import session as sessions
 from steelyard.lab import studies as lab_studies
 from steelyard.lab.output import write
 from steelyard.show import advice as show_advice
 from steelyard.show import claims
+
+#: More probes than these are not named one by one: a first session has most of them.
+_PROBES = 6
 
 
 def command(
@@ -25,6 +30,7 @@ def command(
     studies: list[Path] | None = None,
     advice: bool = False,
     short: bool = False,
+    every: Annotated[bool, Parameter(name="--all")] = False,
     markdown: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -44,6 +50,8 @@ def command(
         true, or undecided.
     short
         Print a line for each claim that the session answers, without the evidence.
+    every
+        Also print the claims that the session does not answer, each with the reason.
     markdown
         With --advice: write it here, as a page in Markdown.
     json
@@ -70,7 +78,21 @@ def command(
             show_advice.show(found, output.console(), findings.void)
     elif json:
         output.print_json(claims.as_json(findings))
+    elif not every and not any(map(claims.decided_here, findings.findings)):
+        raise NothingMeasuredError(_nothing(findings))
     elif short:
         claims.show_short(findings, output.console())
     else:
-        claims.show(findings, output.console())
+        claims.show(findings, output.console(), every=every)
+
+
+def _nothing(findings: ClaimFindings) -> str:
+    """That a session answers no claim, and what to measure."""
+    probes = dict.fromkeys(
+        operand.pattern.probe for finding in findings.findings for operand in finding.claim.test.operands
+    )
+    named = f" {' '.join(list(probes)[:_PROBES])}" if len(probes) <= _PROBES else ""
+    return (
+        f"{findings.path} answers none of these {len(findings.findings)} claims: `steelyard run{named}` measures what "
+        "is asked, and --all says of each claim what it lacks"
+    )

@@ -9,11 +9,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
-from steelyard.cli._output import Measuring
+from steelyard.cli._output import Margin, Measuring
 from steelyard.errors import UsageError
 from steelyard.lab.compare import compare_cases_of, compare_files, labels, measure_pairs, varied_folders, vary
 from steelyard.lab.session import Lab
-from steelyard.settings import Settings, parse_margin
+from steelyard.settings import Settings
 from steelyard.show import comparison
 
 
@@ -21,7 +21,8 @@ def command(
     *sides: str,
     vary_: Annotated[str | None, Parameter(name="--vary")] = None,
     session: Path | None = None,
-    margin: str = "2%",
+    margin: Margin = 0.02,
+    metric: str | None = None,
     settings: Measuring = Settings(),
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     json: bool = False,
@@ -35,31 +36,31 @@ def command(
     ----------
     sides
         Two cases (``switch/pipe[kind=thread]@same``), two session files, or two files of other
-        tools, which ``steelyard import --help`` names. With ``--vary``: what to measure, as in ``steelyard run``.
+        tools, which ``steelyard import --help`` names. A side that stands for several cases is compared pair by pair,
+        with those of the same parameters. With ``--vary``: what to measure, as in ``steelyard run``.
     vary_
         Measure two variants now, interleaved in blocks: ``env:MALLOC_ARENA_MAX=1,4``, ``param:size=64,4096``,
         ``probe-dir:old,new`` or ``python:python3.11,python3.13``.
     session
         Session that the two cases are of; the newest one when left out.
-    margin
-        Differences smaller than this do not matter: ``2%``. With ``0%`` nothing is equivalent.
+    metric
+        Compare this metric instead of the main one: ``p99``, ``cpu`` or another that ``steelyard show`` prints.
     output_file
         Session file to write.
     json
         Print one object a case.
     """
-    share = parse_margin(margin)
     if vary_ is not None:
         settings.check()
         lab = Lab(varied_folders(vary_), selectors=sides, messages=output.Terminal())
         cases, variants, pairs = vary(vary_, sides, lab)
-        _, found = measure_pairs(lab, cases, variants, pairs, labels(vary_), settings, share, output_file)
+        _, found = measure_pairs(lab, cases, variants, pairs, labels(vary_), settings, margin, output_file, metric)
     elif len(sides) != 2:
         raise UsageError("compare takes two sides: two cases, two files, or --vary with what to measure")
     elif all(Path(side).is_file() for side in sides):
-        found = compare_files(Path(sides[0]), Path(sides[1]), share)
+        found = compare_files(Path(sides[0]), Path(sides[1]), margin, metric)
     else:
-        found = compare_cases_of(session, sides[0], sides[1], share)
+        found = compare_cases_of(session, sides[0], sides[1], margin, metric)
     if json:
         output.print_json(comparison.as_json(found))
     else:

@@ -9,13 +9,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
+from steelyard.cli._output import Margin
 from steelyard.errors import UsageError
 from steelyard.judge import rules
 from steelyard.judge.report import report
 from steelyard.keep import session as sessions
 from steelyard.lab import studies as lab_studies
 from steelyard.lab.output import write
-from steelyard.settings import parse_margin
 from steelyard.show import charts, html
 from steelyard.show.console import Console
 
@@ -27,7 +27,7 @@ def command(
     *session: Path,
     output_file: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
     figures: Path | None = None,
-    margin: str = "2%",
+    margin: Margin = 0.02,
     studies: list[Path] | None = None,
 ) -> None:
     """Make a page that needs no network: price list, curves, claims, comparison, doubts, and how to repeat it.
@@ -41,17 +41,14 @@ def command(
         Where the page goes.
     figures
         Also write every figure as SVG and PNG into this folder.
-    margin
-        Differences between sessions that are smaller than this do not matter: ``2%``.
     studies
         A folder of a study of your own, or of several; may be repeated. Those that STEELYARD_STUDIES names and those in
         the data folder (``~/.local/share/steelyard/studies``) are read without being named.
     """
-    share = parse_margin(margin)
     if len(session) > _MOST:
         raise UsageError(f"a page holds at most {_MOST} sessions, one a letter: ask `steelyard query` of more")
     library = lab_studies.library(studies or [])
-    made = report([sessions.read(path) for path in session or (sessions.latest(),)], margin=share, library=library)
+    made = report([sessions.read(path) for path in session or (sessions.latest(),)], margin=margin, library=library)
     outcomes = rules.check(made)
     write(output_file, html.page(made, outcomes).encode())
     if figures is not None:

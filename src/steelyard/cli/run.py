@@ -17,6 +17,7 @@ from steelyard.judge.findings import judge
 from steelyard.judge.studies import Library
 from steelyard.keep import session as sessions
 from steelyard.lab import studies
+from steelyard.lab.planning import Planner, each_case
 from steelyard.lab.session import Lab
 from steelyard.records import Session
 from steelyard.settings import Settings
@@ -71,11 +72,15 @@ def command(
         finished = lab.measure(before.header, resume, settings, before=before)
     elif not (selectors or param or placement or brief):
         settings = settings.with_budget(FIRST_SESSION) if not settings.quick else settings
-        finished = lab.measure(lab.header(lab.first_session(known=settings.quick), settings), output_file, settings)
+        cases = lab.first_session(known=settings.quick)
+        planner = Planner(each_case(cases), settings, lab.messages)
+        finished = lab.measure(lab.header(cases, settings), output_file, settings, planner=planner)
     else:
         cases, variants = lab.select_variants(selectors, param or [], placement or [], brief=brief)
         groups = {case.name: msgspec.structs.replace(case, variant=None).name for case in cases if case.variant}
-        finished = lab.measure(lab.header(cases, settings, variants), output_file, settings, groups=groups)
+        planner = Planner(each_case(cases), settings, lab.messages)
+        header = lab.header(cases, settings, variants)
+        finished = lab.measure(header, output_file, settings, groups=groups, planner=planner)
     _present(finished, library, json=json)
 
 

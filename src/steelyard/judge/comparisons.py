@@ -8,16 +8,15 @@ tools by whatever they kept of their processes; a fleet under two kernels or set
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import numpy as np
 
 from steelyard.judge.controls import controls, void_reason
-from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine, levels
 from steelyard.judge.imported import as_file, with_only
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
 from steelyard.judge.stats import stopping
@@ -28,13 +27,23 @@ from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.judge.stats.planning import forecast
 from steelyard.judge.stats.summary import median_interval
 from steelyard.judge.stats.unpaired import BETWEEN_SESSIONS, compare_unpaired
-from steelyard.records import Better, CasePattern, ForeignFile, Metric, Record, Session
+from steelyard.records import Better, Case, CasePattern, Descriptor, ForeignFile, Metric, Record, Session
+
+if TYPE_CHECKING:
+    from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine
 
 #: Two processes of one program differ by their memory layout and luck: a standard deviation of 1.5 to 6 % on shared
 #: virtual machines. A file without processes cannot show it, so it is allowed for.
 _BETWEEN_PROCESSES = 0.03
 
 Kind = Literal["blocks", "sessions", "files", "machines"]
+Counted = Literal["blocks", "machines", "runs"]
+
+#: Figures that a value may have whatever its probe is about.
+_OF_EVERY_VALUE = tuple(
+    Metric(name=name, unit="s", better="lower", over=name, per="operations", doc=f"{doc} of one operation")
+    for name, doc in (("cpu", "CPU time"), ("user", "user time"), ("system", "system time"), ("wall", "time"))
+)
 
 
 class Compared(Record, frozen=True, kw_only=True):
@@ -43,7 +52,8 @@ class Compared(Record, frozen=True, kw_only=True):
     ``worse``: the verdict is different, and in the direction that the metric calls worse.
     ``overlap``: whether the medians' own intervals overlap; None where a side has none, and within a session.
     ``more_blocks``, ``more_minutes``: what an undecided comparison would take; None where measuring on won't decide it.
-    Over machines the blocks are machines, and how long they take is not known.
+    ``counted`` is what ``n`` and ``more_blocks`` count; how long a machine or a run takes is not known. ``tells_from``:
+    the least difference, as a share, that an interval as wide as that of an undecided comparison tells from the margin.
     """
 
     case: str
@@ -61,6 +71,8 @@ class Compared(Record, frozen=True, kw_only=True):
     overlap: bool | None = None
     more_blocks: int | None = None
     more_minutes: float | None = None
+    tells_from: float | None = None
+    counted: Counted = "blocks"
 
     @property
     def medians_disagree(self) -> bool:
@@ -69,7 +81,7 @@ class Compared(Record, frozen=True, kw_only=True):
 
 
 class Comparisons(Record, frozen=True, kw_only=True):
-    """Everything that may be said of two sides."""
+    """Everything that may be said of two sides. ``metric``: the one that was asked for instead of the main ones."""
 
     kind: Kind
     a: str
@@ -80,6 +92,7 @@ class Comparisons(Record, frozen=True, kw_only=True):
     left_out: tuple[str, ...]
     caveats: tuple[str, ...]
     void: str | None = None
+    metric: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +113,20 @@ def _finite(sample: FloatArray) -> FloatArray:
     return sample[np.isfinite(sample)]
 
 
-def _compared(pairs: Sequence[_Pair], alpha: float, *, may_go_on: bool) -> tuple[Compared, ...]:
+def _compared(pairs: Sequence[_Pair], alpha: float, counted: Counted) -> tuple[Compared, ...]:
     """All pairs judged as one family."""
     if not pairs or alpha <= 0:
-        return tuple(_one(pair, pair.at(1.0), may_go_on=may_go_on) for pair in pairs)
+        return tuple(_one(pair, pair.at(1.0), counted) for pair in pairs)
     family = hold([pair.at for pair in pairs], alpha)
-    return tuple(_one(pair, member.held, may_go_on=may_go_on) for pair, member in zip(pairs, family, strict=True))
+    return tuple(_one(pair, member.held, counted) for pair, member in zip(pairs, family, strict=True))
 
 
-def _one(pair: _Pair, held: Comparison, *, may_go_on: bool) -> Compared:
-    more = forecast(held, pair.seconds_per_block) if may_go_on and held.verdict == "undecided" else None
+def _one(pair: _Pair, held: Comparison, counted: Counted) -> Compared:
+    bounded = held.low > 0 and math.isfinite(held.high)
+    undecided = held.verdict == "undecided"
+    # Two sessions are over: more runs of each would decide nothing, once there are enough for an interval.
+    more = forecast(held, pair.seconds_per_block) if undecided and (counted != "runs" or not bounded) else None
+    half_width = math.log(held.high / held.low) / 2 if bounded else math.inf
     costlier = held.ratio > 1
     return Compared(
         case=pair.case,
@@ -128,6 +145,8 @@ def _one(pair: _Pair, held: Comparison, *, may_go_on: bool) -> Compared:
         overlap=None if pair.seconds_per_block else _overlap(pair.a, pair.b),
         more_blocks=more.blocks if more else None,
         more_minutes=more.minutes if more and pair.seconds_per_block else None,
+        tells_from=(1 + held.margin) * math.exp(half_width) - 1 if bounded and undecided else None,
+        counted=counted,
     )
 
 
@@ -143,7 +162,7 @@ def _overlap(a: FloatArray, b: FloatArray) -> bool | None:
 
 def _paired(label: str, a: CaseRuns, b: CaseRuns, margin: float, block_s: float, name: str | None) -> _Pair | None:
     """Two cases of one session, by their main metrics or another that both have; None where no block has both."""
-    found = [_metric(runs, name) for runs in (a, b)]
+    found = [metric_of(runs, name) for runs in (a, b)]
     metric, other = found
     if metric is None or other is None:
         return None
@@ -164,24 +183,89 @@ def _paired(label: str, a: CaseRuns, b: CaseRuns, margin: float, block_s: float,
     )
 
 
-def _metric(runs: CaseRuns, name: str | None) -> Metric | None:
-    metrics = runs.descriptor.metrics
-    return metrics[0] if name is None else next((metric for metric in metrics if metric.name == name), None)
+def metric_of(runs: CaseRuns, name: str | None) -> Metric | None:
+    """The main metric, or that of this name: one of the probe's, of the counters', or what every value may have."""
+    if name is None:
+        return runs.descriptor.metrics[0]
+    return next((metric for metric in _metrics(runs) if metric.name == name), None)
+
+
+def _metrics(runs: CaseRuns) -> list[Metric]:
+    return [*runs.descriptor.metrics, *runs.counters, *_OF_EVERY_VALUE]
+
+
+def metrics_of(session: Session, cases: Collection[str]) -> list[str]:
+    """The names of the metrics that any of these cases has."""
+    found = [runs for runs in case_runs(session) if runs.planned.case.name in cases]
+    return list(dict.fromkeys(metric.name for runs in found for metric in _metrics(runs)))
+
+
+def metrics_before(descriptors: Iterable[Descriptor]) -> list[str]:
+    """The names of the metrics that cases of these probes will have, without those of the processor's counters."""
+    metrics = [metric for descriptor in descriptors for metric in descriptor.metrics]
+    return list(dict.fromkeys(metric.name for metric in (*metrics, *_OF_EVERY_VALUE)))
 
 
 def find_case(session: Session, text: str) -> str:
-    """The name of the one case of a session's plan that a text stands for; raises ValueError unless it is one case."""
-    names = [planned.case.name for planned in session.plan.cases] if session.plan else []
-    if text in names:
-        return text
-    pattern = CasePattern.parse(text)
+    """The name of the one case of a session's plan that a text stands for; raises ValueError if it is none or many."""
+    found = _cases_of(session, text)
+    if len(found) > 1:
+        raise ValueError(_say_which(session, text, found))
+    return found[0].name
+
+
+def _cases_of(session: Session, text: str) -> list[Case]:
+    """The cases of a session's plan that a text stands for; raises ValueError if there is none."""
     cases = [planned.case for planned in session.plan.cases] if session.plan else []
-    found = [case.name for case in cases if pattern and pattern.matches(case)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ValueError(f'"{text}" stands for {len(found)} cases of {session.path}, such as {found[0]}: say which')
-    raise ValueError(f'{session.path} has no case "{text}"; `steelyard show {session.path}` lists its cases')
+    exact = [case for case in cases if case.name == text]
+    pattern = CasePattern.parse(text)
+    found = exact or [case for case in cases if pattern and pattern.matches(case)]
+    if not found:
+        raise ValueError(f'{session.path} has no case "{text}"; `steelyard show {session.path}` lists its cases')
+    return found
+
+
+def _say_which(session: Session, text: str, found: Sequence[Case]) -> str:
+    return f'"{text}" stands for {len(found)} cases of {session.path}, such as {found[0].name}: say which'
+
+
+def find_pairs(session: Session, a: str, b: str) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """The pairs of cases that two texts stand for, each with its label, and a sentence for each case without a partner.
+
+    A case each is a pair, whatever the two are. Of several, those are pairs that agree in their placement and in the
+    parameters that both probes have, where no text gives them. Raises ValueError if a case would have two partners, or
+    none has one.
+    """
+    sides = _cases_of(session, a), _cases_of(session, b)
+    if len(sides[0]) == len(sides[1]) == 1:
+        return [(sides[1][0].name, sides[0][0].name, sides[1][0].name)], []
+    patterns = [CasePattern.parse(text) for text in (a, b)]
+    given = {name for pattern in patterns if pattern for name in pattern.parameters}
+    placed = any(pattern and pattern.placement for pattern in patterns)
+    shared = [name for name in sides[0][0].parameters if name in sides[1][0].parameters and name not in given]
+
+    def label(case: Case) -> str:
+        alike = ",".join(f"{name}={case.parameters.get(name)}" for name in shared)
+        where = "" if placed else f"@{case.placement}"
+        return f"{alike}{where}{f'~{case.variant}' if case.variant else ''}"
+
+    by_label: tuple[dict[str, list[Case]], dict[str, list[Case]]] = ({}, {})
+    for found, cases in zip(by_label, sides, strict=True):
+        for case in cases:
+            found.setdefault(label(case), []).append(case)
+    both = [one for one in by_label[0] if one in by_label[1]]
+    for text, found in zip((a, b), by_label, strict=True):
+        crowded = next((found[one] for one in both if len(found[one]) > 1), None)
+        if crowded or not both:
+            raise ValueError(_say_which(session, text, crowded or next(iter(found.values()))))
+    alone = [
+        f"{case.name}: {other} has no case with the same parameters"
+        for found, other in zip(by_label, (b, a), strict=True)
+        for one, cases in found.items()
+        for case in cases
+        if one not in both
+    ]
+    return [(one, by_label[0][one][0].name, by_label[1][one][0].name) for one in both], alone
 
 
 def compare_cases(
@@ -209,7 +293,7 @@ def compare_cases(
         missing = [name for name in (a, b) if name not in by_name]
         pair = None if missing else _paired(label, by_name[a], by_name[b], margin, block_s, metric)
         if pair is None:
-            left_out.append(f"{label}: {' and '.join(missing) + ' was not measured' if missing else 'no common block'}")
+            left_out.append(f"{label}: {_why_left_out(session, missing, metric)}")
         else:
             made.append(pair)
     return Comparisons(
@@ -218,11 +302,19 @@ def compare_cases(
         b=labels[1],
         margin=margin,
         confidence=1 - alpha,
-        cases=_compared(made, alpha, may_go_on=True),
+        cases=_compared(made, alpha, "blocks"),
         left_out=tuple(left_out),
         caveats=(),
         void=void_reason(controls(session, by_name)),
+        metric=metric,
     )
+
+
+def _why_left_out(session: Session, missing: Sequence[str], metric: str | None) -> str:
+    if not missing:
+        return f"no block has {metric or 'a figure'} of both"
+    reasons = {skip.subject: skip.reason for skip in session.skips}
+    return "; ".join(dict.fromkeys(reasons.get(name, f"{name} was not measured") for name in missing))
 
 
 def alpha_at(blocks: int, looks: Sequence[int], planned: int) -> float:
@@ -248,10 +340,13 @@ def _sentinel(session: Session, by_name: dict[str, CaseRuns]) -> FloatArray:
     return _finite(np.concatenate([np.array(ends, dtype=np.float64), null.sample(metric)]))
 
 
-def compare_sessions(a: Session, b: Session, *, margin: float, alpha: float = 1 - VERDICT_CONFIDENCE) -> Comparisons:
+def compare_sessions(
+    a: Session, b: Session, *, margin: float, alpha: float = 1 - VERDICT_CONFIDENCE, metric: str | None = None
+) -> Comparisons:
     """The cases that two sessions share, with the sentinel as covariate.
 
     An imported session has none: it, and what it is compared with, counts as a file of another tool.
+    metric: that of each case which is compared; its main metric when left out.
     """
     sides = [{runs.planned.case.name: runs for runs in case_runs(session)} for session in (a, b)]
     voids = [
@@ -276,12 +371,12 @@ def compare_sessions(a: Session, b: Session, *, margin: float, alpha: float = 1 
         pair
         for name in sides[0]
         if name in sides[1] and not sides[0][name].planned.control
-        if (pair := _unpaired(name, sides[0][name], sides[1][name], sentinels, margin))
+        if (pair := _unpaired(name, sides[0][name], sides[1][name], sentinels, margin, metric))
     ]
     shared = {pair.case for pair in pairs}
     left_out = [
-        f"{name}: only in {session.path}"
-        for session, side in zip((a, b), sides, strict=True)
+        f"{name}: only in {session.path}" if name not in other else f"{name}: not both have {metric or 'a figure'}"
+        for session, side, other in zip((a, b), sides, reversed(sides), strict=True)
         for name, runs in side.items()
         if name not in shared and not runs.planned.control
     ]
@@ -291,16 +386,21 @@ def compare_sessions(a: Session, b: Session, *, margin: float, alpha: float = 1 
         b=b.path,
         margin=margin,
         confidence=1 - alpha,
-        cases=_compared(pairs, alpha, may_go_on=False),
+        cases=_compared(pairs, alpha, "runs"),
         left_out=tuple(left_out),
         caveats=tuple(caveats),
         void="; ".join(voids) or None,
+        metric=metric,
     )
 
 
-def _unpaired(name: str, a: CaseRuns, b: CaseRuns, sentinels: Sequence[FloatArray], margin: float) -> _Pair | None:
-    metric = a.descriptor.metrics[0]
-    first, second = _finite(a.sample(metric)), _finite(b.sample(metric))
+def _unpaired(
+    name: str, a: CaseRuns, b: CaseRuns, sentinels: Sequence[FloatArray], margin: float, wanted: str | None
+) -> _Pair | None:
+    metric, other = metric_of(a, wanted), metric_of(b, wanted)
+    if metric is None or other is None:
+        return None
+    first, second = _finite(a.sample(metric)), _finite(b.sample(other))
     if not first.size or not second.size or min(first.min(), second.min()) <= 0:
         return None
     return _Pair(
@@ -340,7 +440,7 @@ def compare_machines(
         pairs = [pair for case in a.cases if (pair := _over_machines(case, machines, a, b, margin))]
         # One family over all keys: the promise is of the whole page.
         found.append((key, machines, pairs))
-    judged = iter(_compared([pair for _, _, pairs in found for pair in pairs], alpha, may_go_on=True))
+    judged = iter(_compared([pair for _, _, pairs in found for pair in pairs], alpha, "machines"))
     return tuple(
         Comparisons(
             kind="machines",
@@ -383,6 +483,8 @@ def _over_machines(
 
 def _level(side: FleetData, case: FleetCase, machines: Sequence[FleetMachine]) -> FloatArray:
     """The logarithm of what stands for each machine: the median of its sessions' medians."""
+    from steelyard.judge.fleet import levels  # with scipy.stats, which takes half a second and only fleets need
+
     place = side.cases.index(case)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(side.numbers[:, [place]] > 0, np.log(side.numbers[:, [place]]), np.nan)
@@ -423,7 +525,7 @@ def compare_files(
         b=b.path,
         margin=margin,
         confidence=1 - alpha,
-        cases=_compared(pairs, alpha, may_go_on=False),
+        cases=_compared(pairs, alpha, "runs"),
         left_out=tuple(left_out),
         caveats=tuple(dict.fromkeys(caveats)),
     )

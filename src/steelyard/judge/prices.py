@@ -6,11 +6,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from steelyard.judge.cases import CaseFinding
+from steelyard.judge.comparisons import Compared, compare_cases
 from steelyard.records import Better, Descriptor, Record, Session
 
 #: Fewest probes of a question that make a price list.
 _FEWEST = 3
+#: Differences below this do not tell a way from the next one.
+MARGIN = 0.02
 #: More sizes than these are a sweep.
 _MOST_SIZES = 4
 #: Switches per operation, below which a way to switch did not do so.
@@ -21,7 +26,8 @@ class PriceList(Record, frozen=True, kw_only=True):
     """All ways to do one thing: names of their cases, the best first.
 
     sizes: the parameters with a unit that are the same in all of them, as ``size=200``. where: their placement, which
-    is empty for bytes, as these do not depend on it.
+    is empty for bytes, as these do not depend on it. runner_up: the second against the first, block by block; None
+    where no block has both. All lists of a session are one family.
     """
 
     question: str
@@ -29,6 +35,7 @@ class PriceList(Record, frozen=True, kw_only=True):
     cases: tuple[str, ...]
     sizes: tuple[str, ...] = ()
     where: str = ""
+    runner_up: Compared | None = None
 
 
 def _hardly_switches(case: CaseFinding) -> bool:
@@ -47,7 +54,7 @@ def price_lists(session: Session, cases: Sequence[CaseFinding]) -> tuple[PriceLi
             unit = case.main.unit
             where = "" if unit == "B" else case.where
             groups[case.probe.split("/")[0], unit, case.main.better, where].append(case)
-    return tuple(
+    found = tuple(
         PriceList(
             question=question,
             unit=unit,
@@ -61,6 +68,12 @@ def price_lists(session: Session, cases: Sequence[CaseFinding]) -> tuple[PriceLi
         for sizes, ways in _by_size(session, members)
         if len({case.probe for case in ways}) >= _FEWEST
     )
+    pairs = [(str(number), one.cases[0], one.cases[1]) for number, one in enumerate(found)]
+    if not pairs or session.header.imported is not None:  # those runs were in no blocks
+        return found
+    compared = compare_cases(session, pairs, ("first", "second"), margin=MARGIN)
+    verdicts = {int(case.case): case for case in compared.cases if compared.void is None}
+    return tuple(msgspec.structs.replace(one, runner_up=verdicts.get(number)) for number, one in enumerate(found))
 
 
 def _by_size(session: Session, cases: Sequence[CaseFinding]) -> Iterator[tuple[tuple[str, ...], list[CaseFinding]]]:

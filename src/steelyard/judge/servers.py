@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """One application over many servers: a row each, and a recommendation only where the verdicts support one.
 
-The candidate is the server that answered most requests in the pilot, which counts for nothing else: chosen by the
-blocks, it would be compared by the same luck that it was chosen by. It is then compared with each of the others, by
-requests a second and by p99, all comparisons being one family.
+A server with several numbers of workers or threads is as many alternatives. The candidate is the server that answered
+most requests in the pilot, which counts for nothing else: chosen by the blocks, it would be compared by the same luck
+that it was chosen by. It is then compared with each of the others, by requests a second and by p99, all comparisons
+being one family. A server that is meant for development is compared as well, and is never recommended.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+import msgspec
 import numpy as np
 
 from steelyard.judge.comparisons import Compared, compare_cases
 from steelyard.judge.samples import CaseRuns, case_runs, runs_of
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
-from steelyard.records import Record, Session
+from steelyard.judge.stats.planning import fewest_blocks
+from steelyard.records import Case, Record, Session
 
 #: Differences below this do not choose a server.
 MARGIN = 0.05
@@ -25,18 +29,28 @@ QUESTION = "request"
 #: The way that calls the application without any server.
 ALONE = "in_process"
 _THROUGHPUT, _TAIL = "requests", "p99"
+#: Both metrics are one family: half of the error rate for each holds the whole of it.
+_ALPHA = (1 - VERDICT_CONFIDENCE) / 2
+#: From this share on, the application's own CPU time decides and not the server.
+DECIDES = 0.75
 _FIGURES = ("requests", "p50", "p99", "resident", "proportional", "ready")
 
 
 class ServerRow(Record, frozen=True, kw_only=True):
     """A server as it stands in the table; figures are medians in base units, None where there is none.
 
-    cpu_s: of all its processes, for one request. own_share: how much of that the application takes when no server
-    stands before it. wrong: what it does wrong, a clause each. failed_runs: how many of its ``runs`` failed, the first
-    for the reason ``failed``; most of them where it has no figures.
+    server: its name, with its workers and threads where the session has it with several numbers of them. formula: it
+    has 2 workers a CPU and one more, as gunicorn's documentation advises. development: it is not meant for production.
+    against: how its requests a second compare with the candidate's, None of the candidate itself. cpu_s: of all its
+    processes, for one request. own_share: how much of that the application takes when no server stands before it.
+    wrong: what it does wrong, a clause each. failed_runs: how many of its ``runs`` failed, the first for the reason
+    ``failed``; most of them where it has no figures.
     """
 
     server: str
+    formula: bool = False
+    development: bool = False
+    against: Compared | None = None
     cpu_s: float | None = None
     requests_per_s: float | None = None
     p50_s: float | None = None
@@ -68,7 +82,7 @@ class Advice(Record, frozen=True, kw_only=True):
 
     candidate: the fastest of the pilot, with which each of the others was compared. faster, equal, slower, undecided:
     what they proved to be by requests a second. lower_tail: those that are proven to have a lower p99 than it.
-    more_blocks: with how many more blocks it might be decided.
+    more_blocks, more_minutes: with how many more blocks, in how many minutes, it might be decided.
     """
 
     outcome: AdviceOutcome
@@ -80,10 +94,15 @@ class Advice(Record, frozen=True, kw_only=True):
     undecided: tuple[str, ...] = ()
     lower_tail: tuple[str, ...] = ()
     more_blocks: int | None = None
+    more_minutes: float | None = None
 
 
 class Weighed(Record, frozen=True, kw_only=True):
-    """An application over its servers, the one with the most requests first."""
+    """An application over its servers: what is recommended first, then by requests a second.
+
+    confidence: that at which all verdicts together hold. cheapest, dearest: the rows with the least and the most CPU
+    time a request; None without any.
+    """
 
     application: str
     path: str
@@ -93,36 +112,71 @@ class Weighed(Record, frozen=True, kw_only=True):
     blocks: int
     advice: Advice
     margin: float
+    confidence: float = VERDICT_CONFIDENCE
+    cheapest: ServerRow | None = None
+    dearest: ServerRow | None = None
     void: str | None = None
+
+
+def blocks_to_decide(servers: int) -> int:
+    """The fewest blocks after which one server can prove faster than all the others."""
+    return fewest_blocks(max(1, servers - 1), _ALPHA)
 
 
 def weigh(session: Session, *, margin: float = MARGIN) -> Weighed:
     """The servers of a session that were all asked for one application."""
     by_case = {runs.planned.case.name: runs for runs in case_runs(session) if _way(runs) is not None}
-    measured = {str(_way(runs)): name for name, runs in by_case.items()}
-    alone = by_case.get(measured.pop(ALONE, ""))
+    alone = next((runs for runs in by_case.values() if _way(runs) == ALONE), None)
     alone_s = _median(alone, "cpu") if alone else None
-    rows = [_row(way, by_case[name], alone_s, session) for way, name in measured.items()]
+    labels = _labels(session)
+    measured = {labels[name]: name for name, runs in by_case.items() if runs is not alone}
+    rows = [_row(server, by_case[name], alone_s, session) for server, name in measured.items()]
     failed = {row.server: row for row in rows if row.cpu_s is None}
     for run in session.runs:
-        way = _way_of(run.case)
-        if run.status == "failed" and way is not None and way not in measured and way not in failed and way != ALONE:
-            failed[way] = ServerRow(server=way, runs=1, failed_runs=1, failed=run.error)
+        server = labels.get(run.case, _way_of(run.case))
+        if run.status == "failed" and server not in (None, ALONE, *measured, *failed):
+            failed[str(server)] = ServerRow(server=str(server), runs=1, failed_runs=1, failed=run.error)
     good = sorted((row for row in rows if row.cpu_s is not None), key=lambda row: -(row.requests_per_s or 0.0))
     variant = next(iter(session.header.variants), None)
     environment: Mapping[str, str] = variant.environment if variant else {}
-    void, advice = _advise(session, {row.server: by_case[measured[row.server]] for row in good}, margin)
+    void, advice, against = _advise(session, good, {row.server: by_case[measured[row.server]] for row in good}, margin)
+    # What is recommended comes first: the order of the medians is that of the verdicts only where those are decided.
+    good = sorted(good, key=lambda row: row.server not in advice.servers)
+    by_cpu = sorted(good, key=lambda row: row.cpu_s or math.inf)
     return Weighed(
         application=environment.get("STEELYARD_WSGI_APPLICATION", ""),
         path=environment.get("STEELYARD_WSGI_PATH", ""),
-        rows=(*good, *sorted(failed.values(), key=lambda row: row.server)),
-        skipped={way: skip.reason for skip in session.skips if (way := _way_of(skip.subject))},
+        rows=(
+            *(msgspec.structs.replace(row, against=against.get(row.server)) for row in good),
+            *sorted(failed.values(), key=lambda row: row.server),
+        ),
+        skipped={
+            labels.get(skip.subject, way): skip.reason for skip in session.skips if (way := _way_of(skip.subject))
+        },
         alone_s=alone_s,
         blocks=session.end.blocks if session.end else max((run.block for run in session.runs), default=0),
         advice=advice,
         margin=margin,
+        cheapest=by_cpu[0] if by_cpu else None,
+        dearest=by_cpu[-1] if by_cpu else None,
         void=void,
     )
+
+
+def _labels(session: Session) -> dict[str, str]:
+    """What to call each case of a server: by its way, and by its workers and threads where the way has several."""
+    cases = [case for case in session.header.selection if _way_of(case.probe) not in (None, ALONE)]
+    sweep = Counter(_way_of(case.probe) for case in cases)
+
+    def label(case: Case) -> str:
+        way = str(_way_of(case.probe))
+        if sweep[way] == 1:
+            return way
+        workers, threads = (int(case.parameters.get(name, 0)) for name in ("workers", "threads"))
+        of_each = f" of {threads} thread{'s' if threads > 1 else ''}" if threads else ""
+        return f"{way}, {workers} worker{'s' if workers > 1 else ''}{of_each}"
+
+    return {case.name: label(case) for case in cases}
 
 
 def _way_of(case: str) -> str | None:
@@ -141,18 +195,26 @@ def _median(runs: CaseRuns, name: str) -> float | None:
     return float(np.median(there)) if there.size else None
 
 
-def _row(way: str, runs: CaseRuns, alone_s: float | None, session: Session) -> ServerRow:
+def _row(server: str, runs: CaseRuns, alone_s: float | None, session: Session) -> ServerRow:
     everything = runs_of(runs.planned.case.name, session.runs)
     broken = [run for run in everything if run.status == "failed"]
     said = dict.fromkeys(caveat for run in everything for caveat in run.caveats)
     wrong = tuple(dict.fromkeys(fault for run in everything for fault in run.faults))
-    failed = broken[0].error if broken else None
+    row = ServerRow(
+        server=server,
+        formula=runs.planned.case.parameters.get("workers") == formula_workers(len(session.header.machine.cpus)),
+        development=runs.descriptor.properties.get("meant for") == "development",
+        wrong=wrong,
+        runs=len(everything),
+        failed_runs=len(broken),
+        failed=broken[0].error if broken else None,
+    )
     cpu_s = _median(runs, "cpu")
     if cpu_s is None or 2 * len(broken) > len(everything):
-        return ServerRow(server=way, wrong=wrong, runs=len(everything), failed_runs=len(broken), failed=failed)
+        return row
     requests, p50, p99, resident, proportional, ready = (_median(runs, name) for name in _FIGURES)
-    return ServerRow(
-        server=way,
+    return msgspec.structs.replace(
+        row,
         cpu_s=cpu_s,
         requests_per_s=requests,
         p50_s=p50,
@@ -161,12 +223,13 @@ def _row(way: str, runs: CaseRuns, alone_s: float | None, session: Session) -> S
         proportional_bytes=proportional,
         ready_s=ready,
         own_share=min(1.0, alone_s / cpu_s) if alone_s else None,
-        wrong=wrong,
         caveats=tuple(caveat for caveat in said if caveat not in wrong),
-        runs=len(everything),
-        failed_runs=len(broken),
-        failed=failed,
     )
+
+
+def formula_workers(cpus: int) -> int:
+    """Workers as gunicorn's documentation advises: "(2 x $num_cores) + 1"."""
+    return 2 * cpus + 1
 
 
 # --- the recommendation -----------------------------------------------------------------------------------------------
@@ -182,21 +245,22 @@ def _pilot_rate(runs: CaseRuns, session: Session) -> float:
     return rate if math.isfinite(rate) else 0.0
 
 
-def _advise(session: Session, servers: Mapping[str, CaseRuns], margin: float) -> tuple[str | None, Advice]:
-    """Why the session is void, if it is, and what its verdicts support."""
-    names = list(servers)
+def _advise(
+    session: Session, rows: Sequence[ServerRow], servers: Mapping[str, CaseRuns], margin: float
+) -> tuple[str | None, Advice, Mapping[str, Compared]]:
+    """Why the session is void, if it is, what its verdicts support, and each server against the candidate."""
+    names = [row.server for row in rows if not row.development]
     if len(names) < 2:
-        return None, Advice(outcome=AdviceOutcome.TOO_FEW)
+        return None, Advice(outcome=AdviceOutcome.TOO_FEW), {}
     best = max(names, key=lambda name: _pilot_rate(servers[name], session))
     cases = {name: runs.planned.case.name for name, runs in servers.items()}
-    pairs = [(name, cases[best], cases[name]) for name in names if name != best]
-    # Both metrics are one family: half of the error rate for each holds the whole of it.
-    alpha = (1 - VERDICT_CONFIDENCE) / 2
-    fast = compare_cases(session, pairs, (best, "others"), margin=margin, alpha=alpha, metric=_THROUGHPUT)
-    tail = compare_cases(session, pairs, (best, "others"), margin=margin, alpha=alpha, metric=_TAIL)
+    pairs = [(row.server, cases[best], cases[row.server]) for row in rows if row.server != best]
+    fast = compare_cases(session, pairs, (best, "others"), margin=margin, alpha=_ALPHA, metric=_THROUGHPUT)
+    tail = compare_cases(session, pairs, (best, "others"), margin=margin, alpha=_ALPHA, metric=_TAIL)
     if fast.void:
-        return fast.void, Advice(outcome=AdviceOutcome.VOID)
-    return None, _from_verdicts(best, names, fast.cases, tail.cases)
+        return fast.void, Advice(outcome=AdviceOutcome.VOID), {}
+    judged = ([case for case in found.cases if case.case in names] for found in (fast, tail))
+    return None, _from_verdicts(best, names, *judged), {case.case: case for case in fast.cases}
 
 
 def _better(compared: Compared) -> bool:
@@ -216,7 +280,8 @@ def _from_verdicts(best: str, names: Sequence[str], fast: Sequence[Compared], ta
     else:
         outcome = AdviceOutcome.EQUAL if equal else AdviceOutcome.FASTEST
     decided = outcome in {AdviceOutcome.EQUAL, AdviceOutcome.FASTEST}
-    more = [c.more_blocks for c in fast if c.more_blocks is not None]
+    more = [c for c in fast if c.more_blocks is not None]
+    most = max(more, key=lambda c: c.more_blocks or 0, default=None)
     return Advice(
         outcome=outcome,
         servers=(best, *equal) if decided else (),
@@ -226,5 +291,6 @@ def _from_verdicts(best: str, names: Sequence[str], fast: Sequence[Compared], ta
         slower=slower,
         undecided=undecided,
         lower_tail=tuple(c.case for c in tail if _better(c)) if decided else (),
-        more_blocks=max(more, default=None) if outcome is AdviceOutcome.UNDECIDED else None,
+        more_blocks=most.more_blocks if most and outcome is AdviceOutcome.UNDECIDED else None,
+        more_minutes=most.more_minutes if most and outcome is AdviceOutcome.UNDECIDED else None,
     )

@@ -182,7 +182,10 @@ def _decode(file: IO[bytes], path: str) -> Session:
         raise SessionFileError(f"{path} is not a session file: its first line is not a session header")
     header = _with_facts(lines[0])
     if header.schema != SCHEMA:
-        raise SessionFileError(f"{path} has schema {header.schema}; this Steelyard reads schema {SCHEMA}")
+        raise SessionFileError(
+            f"{path} has schema {header.schema}; this Steelyard reads schema {SCHEMA}: read it with Steelyard "
+            f"{header.versions.get('steelyard', 'of its time')}, which wrote it, or measure again with `steelyard run`"
+        )
     session = Session(
         path=path,
         header=header,

@@ -17,6 +17,9 @@ from steelyard.lab.session import Lab
 from steelyard.records import Session
 from steelyard.settings import Settings
 
+#: The share of a budget in which all is measured; the rest is left for what looks worse, which is measured again.
+_FIRST = 2 / 3
+
 
 def check_folders(
     folders: str, selectors: Sequence[str], settings: Settings, margin: float, messages: Messages
@@ -25,7 +28,9 @@ def check_folders(
     lab = Lab(varied_folders(folders), selectors=selectors, messages=messages)
     cases, variants, pairs = vary(folders, selectors, lab)
     sides = labels(folders)
-    _, first = measure_pairs(lab, cases, variants, pairs, sides, settings, margin, None)
+    budget_s = settings.budget_s or 0.0
+    some = settings.with_budget_of(_FIRST * budget_s)
+    session, first = measure_pairs(lab, cases, variants, pairs, sides, some, margin, None)
     suspects = {case.case for case in first.cases if case.worse}
     if not suspects or first.void:
         return first
@@ -33,7 +38,8 @@ def check_folders(
     again = [pair for pair in pairs if pair[0] in suspects]
     wanted = {name for pair in again for name in pair[1:]}
     kept = [case for case in cases if case.name in wanted]
-    _, second = measure_pairs(lab, kept, variants, again, sides, settings, margin, None)
+    rest = settings.with_budget_of(budget_s - (session.end.wall_s if session.end else 0.0))
+    _, second = measure_pairs(lab, kept, variants, again, sides, rest, margin, None)
     return confirm(first, second)
 
 

@@ -12,7 +12,10 @@ import msgspec
 from steelyard.errors import SelectionError, UsageError
 from steelyard.judge import comparisons
 from steelyard.judge.comparisons import Comparisons
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
+from steelyard.judge.stats.planning import fewest_blocks
 from steelyard.keep import session as sessions
+from steelyard.lab.planning import Planner, Question, blocks_with_looks, enough_blocks, look_blocks
 from steelyard.lab.session import Lab, interpreter
 from steelyard.measure import catalog, plan
 from steelyard.records import Case, ForeignFile, Session, Variant
@@ -21,7 +24,6 @@ from steelyard.show import formats
 
 #: Blocks of a comparison that is measured now: 90 % power at +5 % and 2 % noise (`steelyard prove`).
 BLOCKS = 20
-_LOOKS = 4
 
 
 def read_side(path: Path) -> Session | ForeignFile:
@@ -32,29 +34,43 @@ def read_side(path: Path) -> Session | ForeignFile:
     return formats.read(contents, str(path))
 
 
-def compare_files(a: Path, b: Path, margin: float) -> Comparisons:
+def compare_files(a: Path, b: Path, margin: float, metric: str | None = None) -> Comparisons:
     """Two sessions, or two files of other tools."""
     sides = read_side(a), read_side(b)
     match sides:
         case (Session() as first, Session() as second):
-            return comparisons.compare_sessions(first, second, margin=margin)
+            cases = {case.name for case in first.header.selection}
+            _require(metric, comparisons.metrics_of(first, cases), f"what is compared of {a} and {b}")
+            return comparisons.compare_sessions(first, second, margin=margin, metric=metric)
         case (ForeignFile() as first_file, ForeignFile() as second_file):
+            if metric is not None:
+                raise UsageError(f"--metric {metric}: a file of another tool has one figure a benchmark: leave it away")
             return comparisons.compare_files(first_file, second_file, margin=margin)
         case _:
             raise UsageError(f"{a} and {b} are of different kinds: compare two sessions or two files of one tool")
 
 
-def compare_cases_of(path: Path | None, a: str, b: str, margin: float) -> Comparisons:
-    """Two cases of a session; of the newest one without a path."""
+def compare_cases_of(path: Path | None, a: str, b: str, margin: float, metric: str | None = None) -> Comparisons:
+    """Cases of a session, the newest one without a path: two, or pairs with the same parameters."""
     for side in (a, b):
         if "@" not in side and "[" not in side and ("." in side or side.count("/") > 1):
             raise UsageError(f"{side} is no file, and no case either")
     kept = sessions.read(path or sessions.latest())
     try:
-        first, second = comparisons.find_case(kept, a), comparisons.find_case(kept, b)
+        pairs, alone = comparisons.find_pairs(kept, a, b)
     except ValueError as error:
         raise SelectionError(str(error)) from error
-    return comparisons.compare_cases(kept, [(second, first, second)], (first, second), margin=margin)
+    there = comparisons.metrics_of(kept, {name for _, *both in pairs for name in both})
+    _require(metric, there, f"what is compared of {kept.path}")
+    sides = (pairs[0][1], pairs[0][2]) if len(pairs) == 1 else (a, b)
+    found = comparisons.compare_cases(kept, pairs, sides, margin=margin, metric=metric)
+    return msgspec.structs.replace(found, left_out=(*found.left_out, *alone))
+
+
+def _require(metric: str | None, there: Sequence[str], what: str) -> None:
+    """Raise SelectionError unless this metric is among those that there are."""
+    if metric is not None and metric not in there:
+        raise SelectionError(f"--metric {metric}: {what} has {', '.join(there)}")
 
 
 # --- variants measured now --------------------------------------------------------------------------------------------
@@ -146,31 +162,17 @@ def _vary_param(
     return cases, [], pairs
 
 
-def look_blocks(blocks: int) -> list[int]:
-    """After which blocks a session that may stop early is looked at."""
-    looks = {round(blocks * (number + 1) / _LOOKS) for number in range(_LOOKS)}
-    return sorted(look for look in looks if look >= plan.FEWEST_BLOCKS)
-
-
 class Watcher:
     """Looks at a growing session after some of its blocks, and says when every pair is decided.
 
     Each look spends a part of the error rate (stopping.py), so that stopping early does not raise it.
     """
 
-    def __init__(
-        self, path: Path, pairs: Sequence[tuple[str, str, str]], labels: tuple[str, str], margin: float, blocks: int
-    ) -> None:
+    def __init__(self, path: Path, blocks: int, compare: Callable[[Session, float], Comparisons]) -> None:
         self._path = path
-        self._pairs = pairs
-        self._labels = labels
-        self._margin = margin
+        self._compare = compare
         self._planned = blocks
         self._looks = look_blocks(blocks)
-
-    def alpha(self, blocks: int) -> float:
-        """The error rate of a look after so many blocks."""
-        return comparisons.alpha_at(blocks, self._looks, self._planned)
 
     def enough(self, block: int) -> bool:
         """Whether all pairs are decided; asked after each block."""
@@ -181,9 +183,7 @@ class Watcher:
 
     def compare(self, session: Session, blocks: int) -> Comparisons:
         """The verdicts at the error rate of this look."""
-        return comparisons.compare_cases(
-            session, self._pairs, self._labels, margin=self._margin, alpha=self.alpha(blocks)
-        )
+        return self._compare(session, comparisons.alpha_at(blocks, self._looks, self._planned))
 
 
 def measure_pairs(
@@ -195,18 +195,40 @@ def measure_pairs(
     settings: Settings,
     margin: float,
     output: Path | None,
+    metric: str | None = None,
 ) -> tuple[Session, Comparisons]:
     """Measure pairs interleaved by blocks and judge them; ends early when every pair is decided."""
-    settings = settings.with_blocks(BLOCKS)
+    probes = {case.probe for case in cases}
+    _require(metric, comparisons.metrics_before(lab.found.probes[name].descriptor for name in probes), "the selection")
+    question = _question(cases, pairs, budgeted=settings.budget is not None)
+    settings = enough_blocks(question, settings, len(pairs), BLOCKS, lab.messages)
     header = lab.header(cases, settings, variants)
     groups = {name: label for label, *both in pairs for name in both}
     path = output or sessions.new_path(lab.host.key)
+    planner = Planner(question, settings, lab.messages)
+
+    def compare(session: Session, alpha: float) -> Comparisons:
+        return comparisons.compare_cases(session, pairs, labels, margin=margin, alpha=alpha, metric=metric)
+
     if settings.blocks is None:
-        session = lab.measure(header, path, settings, groups=groups)
-        return session, comparisons.compare_cases(session, pairs, labels, margin=margin)
-    watcher = Watcher(path, pairs, labels, margin, settings.blocks)
-    session = lab.measure(header, path, settings, enough=watcher.enough, groups=groups)
+        session = lab.measure(header, path, settings, groups=groups, planner=planner)
+        return session, compare(session, 1 - VERDICT_CONFIDENCE)
+    watcher = Watcher(path, settings.blocks, compare)
+    session = lab.measure(header, path, settings, enough=watcher.enough, groups=groups, planner=planner)
     return session, watcher.compare(session, session.end.blocks if session.end else settings.blocks)
+
+
+def _question(cases: Sequence[Case], pairs: Sequence[tuple[str, str, str]], *, budgeted: bool) -> Question:
+    """The comparison of each pair; only a session with a number of blocks is looked at before its end."""
+    by_first = {first: (first, second) for _, first, second in pairs}
+    units = [by_first[case.name] for case in plan.most_telling_first([c for c in cases if c.name in by_first])]
+    return Question(
+        one="comparison",
+        many="comparisons",
+        units=lambda _: units,
+        blocks=fewest_blocks if budgeted else blocks_with_looks,
+        early=not budgeted,
+    )
 
 
 def probe_folders(a: Path, b: Path) -> str | None:

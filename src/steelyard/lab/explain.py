@@ -11,9 +11,10 @@ from steelyard.judge import explain
 from steelyard.judge.explain import Composite
 from steelyard.keep import session as sessions
 from steelyard.lab.messages import Messages
+from steelyard.lab.planning import Planner, Question
 from steelyard.lab.session import Lab
 from steelyard.measure import plan
-from steelyard.records import Case, CasePattern, Session
+from steelyard.records import Case, CasePattern, Run, Session
 from steelyard.settings import Settings
 
 
@@ -38,6 +39,7 @@ def measure_parts(
     """A session of what these composites need; a message names each that cannot be measured here."""
     lab = Lab(only={plan.NULL}.union(*(composite.probes for composite in composites.values())), messages=messages)
     wanted: dict[str, Case] = {}
+    units: dict[str, tuple[str, ...]] = {}
     impossible: dict[str, SelectionError] = {}
     for name, composite in composites.items():
         try:
@@ -46,14 +48,26 @@ def measure_parts(
             impossible[name] = error
             continue
         for whole in wholes:
-            wanted.setdefault(whole.name, whole)
-            for needed in explain.needed(composite, whole):
-                wanted.update((part.name, part) for part in _if_it_can(lab, needed))
+            parts = [part for needed in explain.needed(composite, whole) for part in _if_it_can(lab, needed)]
+            wanted.update((case.name, case) for case in (whole, *parts) if case.name not in wanted)
+            units[whole.name] = tuple(case.name for case in (whole, *parts))
     if impossible and not wanted:
         raise next(iter(impossible.values()))
     for name, reason in impossible.items():
         messages.say(f"{name} is left out: {reason}")
-    return lab.measure(lab.header(list(wanted.values()), settings), path, settings)
+    # A cost whose parts are missing is not explained: what a budget has no room for is left out with its parts.
+    question = Question(
+        one="cost",
+        many="costs",
+        units=lambda pilots: [tuple(name for name in unit if _ran(pilots, name)) for unit in units.values()],
+        blocks=lambda _: plan.FEWEST_BLOCKS,
+    )
+    planner = Planner(question, settings, messages)
+    return lab.measure(lab.header(list(wanted.values()), settings), path, settings, planner=planner)
+
+
+def _ran(pilots: Mapping[str, Run], name: str) -> bool:
+    return name in pilots and pilots[name].status == "ok"
 
 
 def _wholes(lab: Lab, composite: Composite, asked: str | None) -> list[Case]:

@@ -169,11 +169,12 @@ class Lab:
         enough: conduct.Enough = lambda _block: False,
         groups: Mapping[str, str] | None = None,
         fewer: Mapping[str, int] | None = None,
+        planner: conduct.Planner | None = None,
     ) -> Session:
         """Conduct a session to its end and keep it; returns it as read from its file.
 
         ``groups`` names, by case, what is to run one after the other in each block; ``fewer`` says, by case, in how
-        many of the first blocks it runs, if not in all.
+        many of the first blocks it runs, if not in all. ``planner``: see conduct.Planner.
         """
         where = path or sessions.new_path(self.host.key)
         try:
@@ -184,7 +185,16 @@ class Lab:
                     )
                 with self.messages.progress(str(where)) as shown:
                     return self.measure_alone(
-                        header, where, held, shown, settings, before=before, enough=enough, groups=groups, fewer=fewer
+                        header,
+                        where,
+                        held,
+                        shown,
+                        settings,
+                        before=before,
+                        enough=enough,
+                        groups=groups,
+                        fewer=fewer,
+                        planner=planner,
                     )
         except KeyboardInterrupt:
             if where.exists():
@@ -208,6 +218,7 @@ class Lab:
         enough: conduct.Enough = lambda _block: False,
         groups: Mapping[str, str] | None = None,
         fewer: Mapping[str, int] | None = None,
+        planner: conduct.Planner | None = None,
         skips: Sequence[Skip] = (),
         last_words: Callable[[], Sequence[Line]] = tuple,
     ) -> Session:
@@ -243,7 +254,7 @@ class Lab:
                 append(Audit(moment="before", disturbances=audit(self.host)))
                 runner = ProcessRunner(catalog.native_folder() / "launch", self.host.cpus, scratch, held)
                 with _OutOfTheWay(self.host.cpus):
-                    conduct.Conductor(work, runner, append, shown, enough=enough).conduct()
+                    conduct.Conductor(work, runner, append, shown, enough=enough, planner=planner).conduct()
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return sessions.read(where)

@@ -46,11 +46,18 @@ _PILOT_VALUES = 3
 #: What a run keeps of all that its probe said.
 _OF_TRANSCRIPT = tuple(name for name in Transcript.__struct_fields__ if name != "meta")
 _OF_META = ("operations", "compiler", "flags", "timed", "counters", "counters_absent")
+#: The share of a budget that the pilot may take: a case whose pilot would begin later is left out, and recorded so.
+_PILOT_SHARE = 0.4
+#: Cases that have a pilot whatever the budget says: with fewer there is nothing to compare.
+_FEWEST_PILOTS = 2
 _TIMES = ("wall", "cpu", "user", "system")
 
 Append = Callable[[Line], None]
 #: Asked after each block (counted from 1) whether all that was to be found out is found out.
 Enough = Callable[[int], bool]
+#: Asked after the pilot which of these cases to measure, how long, and in how many blocks. It gets the pilot's runs by
+#: case, and the seconds that a budget leaves for the blocks, or None.
+Planner = Callable[[Sequence[PlannedCase], Mapping[str, Run], float | None], Plan]
 EndReason = Literal["blocks", "budget", "decided"]
 Role = Literal["pilot", "block", "sentinel"]
 
@@ -59,10 +66,10 @@ class Progress(Protocol):
     """Told what goes on."""
 
     def begin(self, stage: str, seconds: float, runs: int) -> None:
-        """A stage begins: its number of runs, and about how many seconds it will take."""
+        """A stage of this number of runs begins; how long it will take, or 0 where that is not known."""
 
     def ran(self, run: Run, seconds_left: float) -> None:
-        """A run is over; ``seconds_left``: of this stage."""
+        """A run is over; the time that is left in this stage, or 0 where that is not known."""
 
     def repeating(self, runs: int) -> None:
         """Some runs of this stage were disturbed and are measured again now."""
@@ -101,6 +108,7 @@ class Conductor:
         progress: Progress,
         clock: Callable[[], float] = time.monotonic,
         enough: Enough = lambda _block: False,
+        planner: Planner | None = None,
     ) -> None:
         self._work = work
         self._header = work.header
@@ -109,6 +117,7 @@ class Conductor:
         self._progress = progress
         self._clock = clock
         self._enough = enough
+        self._planner = planner or self._all_cases
         self._budget_s = work.header.budget_s if work.header.blocks is None else None
         self._variants = {variant.label: variant for variant in work.header.variants}
         runs = work.before.runs if work.before else ()
@@ -116,6 +125,7 @@ class Conductor:
         self._timed_s = sum(run.timed_s for run in runs if run.role == "block")
         self._done = {(run.role, run.block, run.order if run.role == "sentinel" else run.case) for run in runs}
         self._failures = Counter(run.case for run in runs if run.status == "failed")
+        self._last_s = 0.0
         self._started = clock()
 
     def conduct(self) -> End:
@@ -148,16 +158,36 @@ class Conductor:
             return before.plan
         earlier = {run.case: run for run in before.runs if run.role == "pilot"} if before else {}
         cases = self._cases()
-        target_s = self._header.target_ns / 1e9
-        self._progress.begin("pilot", len(cases) * 6 * target_s, len(cases))
-        planned = []
+        # How long a pilot takes is not known before it: a server may take seconds to start and to end.
+        self._progress.begin("pilot", 0.0, len(cases))
+        planned, pilots = [], {}
         for number, (case, control) in enumerate(cases.items()):
-            run = earlier.get(case.name) or self._pilot(case, number, (len(cases) - number - 1) * 6 * target_s)
+            each_s = self._elapsed() / number if number else 0.0
+            if not control and number >= _FEWEST_PILOTS and self._no_pilot_fits(each_s) and case.name not in earlier:
+                self._leave_out(case)
+                continue
+            run = earlier.get(case.name) or self._pilot(case, number, (len(cases) - number - 1) * each_s)
+            pilots[case.name] = run
             if run.status == "ok":
                 planned.append(self._planned(case, run, control=control))
-        result = self._fit(plan.level(planned))
+        result = self._planner(plan.level(planned), pilots, self._left_s(planned))
+        kept = {case.case.name for case in result.cases}
+        for one in planned:
+            if not one.control and one.case.name not in kept:
+                self._leave_out(one.case)
         self._append(result)
         return result
+
+    def _no_pilot_fits(self, each_s: float) -> bool:
+        return self._budget_s is not None and self._elapsed() + each_s > _PILOT_SHARE * self._budget_s
+
+    def _leave_out(self, case: Case) -> None:
+        budget = "" if self._budget_s is None else f": a budget of {self._budget_s:g} s has no room for it"
+        self._append(Skip(subject=case.name, reason=f"left out{budget}"))
+
+    def _left_s(self, planned: Sequence[PlannedCase]) -> float | None:
+        """What a budget leaves for the blocks: the sentinels at both ends belong to it."""
+        return None if self._budget_s is None else self._budget_s - self._elapsed() - 2 * _sentinel_s(planned)
 
     def _cases(self) -> dict[Case, bool]:
         """Everything to be run, each case once; True for what only serves the lab or another case."""
@@ -212,11 +242,10 @@ class Conductor:
             control=control,
         )
 
-    def _fit(self, planned: Sequence[PlannedCase]) -> Plan:
-        """Choose the number of blocks; under a budget that is too short for six of them, runs get fewer values."""
-        if self._header.blocks is not None or self._header.budget_s is None:
+    def _all_cases(self, planned: Sequence[PlannedCase], _: Mapping[str, Run], left_s: float | None) -> Plan:
+        """All of them; under a budget that is too short for six blocks, runs get fewer values."""
+        if left_s is None:
             return Plan(cases=tuple(planned), blocks=self._header.blocks or plan.FEWEST_BLOCKS)
-        left_s = self._header.budget_s - self._elapsed()
         shorter = plan.fit(planned, left_s)
         return Plan(cases=tuple(shorter), blocks=plan.blocks_for(left_s, shorter))
 
@@ -226,7 +255,7 @@ class Conductor:
         """Run the blocks; returns how many were run and what ended them."""
         budget_s = self._budget_s
         # The sentinel that comes last belongs to the budget as well.
-        last_s = SENTINELS * sum(case.run_s for case in planned.cases if case.case == plan.controls()[0])
+        self._last_s = last_s = _sentinel_s(planned.cases)
         pace = 1.0  # of the last block, over what the pilot foresaw
 
         def expected_s(*blocks: int) -> float:
@@ -283,7 +312,7 @@ class Conductor:
         """As many of these runs, from the first, as the budget has room for."""
         if self._budget_s is None:
             return list(again)
-        left_s = self._budget_s - self._elapsed()
+        left_s = self._budget_s - self._elapsed() - self._last_s
         ends = itertools.accumulate(case.run_s for _, case in again)
         return [one for one, end_s in zip(again, ends, strict=True) if end_s <= left_s]
 
@@ -369,6 +398,11 @@ class Conductor:
         )
         alone = case.placement == "same" and "sched" not in self._descriptor(case).uses
         return msgspec.structs.replace(run, disturbed=audit.disturbances_of_run(run, alone=alone))
+
+
+def _sentinel_s(cases: Sequence[PlannedCase]) -> float:
+    """How long the sentinel at one end of the session takes."""
+    return SENTINELS * sum(case.run_s for case in cases if case.case == plan.controls()[0])
 
 
 def _operations_done(run: Run) -> float:

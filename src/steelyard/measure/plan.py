@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import zip_longest
 
 import msgspec
 
@@ -115,8 +118,8 @@ def blocks_for(budget_s: float, cases: Sequence[PlannedCase]) -> int:
     return max(1, math.floor(budget_s / max(block_seconds(cases), 1e-3)))
 
 
-def fit(cases: Sequence[PlannedCase], budget_s: float) -> list[PlannedCase]:
-    """The same cases with so few values that the fewest blocks fit into the budget, and then with shorter ones.
+def fit(cases: Sequence[PlannedCase], budget_s: float, blocks: int = FEWEST_BLOCKS) -> list[PlannedCase]:
+    """The same cases with so few values that this number of blocks fits into the budget, and then with shorter ones.
 
     If that can't be had at all they are as short as can be. What has least values keeps them and their length: half a
     warm-up would pass for a cost.
@@ -125,9 +128,68 @@ def fit(cases: Sequence[PlannedCase], budget_s: float) -> list[PlannedCase]:
     ways = [*((tenths / 10, 1.0) for tenths in range(10, -1, -1)), *((0.0, length) for length in SHORTER)]
     for share, length in ways:
         shorter = [_shortened(case, share, length) for case in cases]
-        if blocks_for(budget_s * PLANNED_SHARE, shorter) >= FEWEST_BLOCKS:
+        if blocks_for(budget_s * PLANNED_SHARE, shorter) >= blocks:
             break
     return shorter
+
+
+def most_telling_first(cases: Sequence[Case]) -> list[Case]:
+    """The cases in the order of their use, where there may be no time for all: one of each probe before a second one.
+
+    Of a sweep its ends come first, then what lies in the middle of what is there already.
+    """
+    ways: dict[tuple[str, str | None], list[Case]] = defaultdict(list)
+    for case in cases:
+        ways[case.probe, case.variant].append(case)
+    rounds = zip_longest(*([members[place] for place in _spread(len(members))] for members in ways.values()))
+    return [case for turn in rounds for case in turn if case is not None]
+
+
+def _spread(count: int) -> Iterator[int]:
+    """The numbers below ``count``: both ends, the middle, the middles of both halves, and so on."""
+    yield from range(min(count, 1))
+    if count > 1:
+        yield count - 1
+    gaps = deque([(0, count - 1)])
+    while gaps:
+        low, high = gaps.popleft()
+        if high - low > 1:
+            middle = (low + high) // 2
+            yield middle
+            gaps += [(low, middle), (middle, high)]
+
+
+def as_many_as_fit(
+    cases: Sequence[PlannedCase], units: Sequence[Collection[str]], budget_s: float, blocks: Callable[[int], int]
+) -> tuple[list[PlannedCase], int]:
+    """The cases of as many units, from the first, as the budget has room for, and how many units these are.
+
+    units: names of cases that are of use together only, such as both sides of a comparison. blocks: how many blocks a
+    number of units takes. Runs are shortened before a unit is left out. Where not even the first unit gets its blocks
+    the number is 0, and the cases are those of the first unit and of as many more as fit into one block.
+    """
+
+    def fits(kept: int, needed: int) -> bool:
+        fitted = fit(_cases_of(cases, units[:kept]), budget_s, needed)
+        return blocks_for(budget_s * PLANNED_SHARE, fitted) >= needed
+
+    counts = range(1, len(units) + 1)
+    kept = bisect_left(counts, True, key=lambda count: not fits(count, blocks(count)))
+    if kept:
+        return fit(_cases_of(cases, units[:kept]), budget_s, blocks(kept)), kept
+    in_one = bisect_left(
+        counts,
+        True,
+        key=lambda count: block_seconds(fit(_cases_of(cases, units[:count]), 0.0)) > budget_s * PLANNED_SHARE,
+    )
+    return fit(_cases_of(cases, units[: max(1, in_one)]), budget_s), 0
+
+
+def _cases_of(cases: Sequence[PlannedCase], units: Sequence[Collection[str]]) -> list[PlannedCase]:
+    """The cases of these units, what is subtracted from them, and the session's own controls."""
+    wanted = {name for unit in units for name in unit}
+    wanted |= {case.baseline for case in cases if case.case.name in wanted and case.baseline}
+    return [case for case in cases if case.case.name in wanted or (case.control and case.case.probe == NULL)]
 
 
 def _shortened(case: PlannedCase, share_of_values: float, length: float) -> PlannedCase:

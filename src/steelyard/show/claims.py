@@ -40,17 +40,14 @@ _WIDEST = 120
 _CAVEATS = 3
 
 
-def show(findings: ClaimFindings, console: Console) -> None:
-    """All claims, source by source: the answered first, then those that this machine or this session cannot answer.
-
-    Sources of which nothing is answered are counted, unless all of them are such.
-    """
+def show(findings: ClaimFindings, console: Console, *, every: bool = False) -> None:
+    """The claims that the session answers, source by source; ``every`` claim with the reason where it does not."""
     console.print(f"{findings.cpu}, machine key {findings.machine_key}, {findings.started}", style="bold")
     console.print(f"{findings.path}, {findings.blocks} blocks", soft_wrap=True)
     void.show(findings.void, console)
     console.print()
-    spoken = {finding.source.id for finding in findings.findings if _decided_here(finding)}
-    kept = [finding for finding in findings.findings if finding.source.id in spoken or not spoken]
+    spoken = {finding.source.id for finding in findings.findings if decided_here(finding)}
+    kept = [finding for finding in findings.findings if every or (answered(finding) and finding.source.id in spoken)]
     ranked = sorted(kept, key=lambda finding: (finding.source.id, not answered(finding)))
     for _, members in groupby(ranked, key=lambda finding: finding.source.id):
         group = list(members)
@@ -60,11 +57,10 @@ def show(findings: ClaimFindings, console: Console) -> None:
         console.print()
         for finding in group:
             _claim(finding, findings.titles, console)
-    silent = {finding.source.id for finding in findings.findings} - {finding.source.id for finding in kept}
-    if silent:
-        console.print(f"{len(findings.findings) - len(kept)} claims of sources of which this session answers nothing:")
-        console.print(f"  {', '.join(sorted(silent))}", style="dim")
-        console.print("`steelyard claims --source NAME` shows them.")
+    if left := len(findings.findings) - len(kept):
+        console.print(
+            f"{left} claims that this session does not answer are left out: `steelyard claims --all` has them."
+        )
         console.print()
     _foot(findings, console)
 
@@ -73,7 +69,7 @@ def show_short(findings: ClaimFindings, console: Console) -> None:
     """A line for each claim that the session answers, by source; then the count of all."""
     console.print("claims of others, held against this session", style="bold")
     void.show(findings.void, console)
-    kept = [finding for finding in findings.findings if _decided_here(finding)]
+    kept = [finding for finding in findings.findings if decided_here(finding)]
     for source, members in groupby(kept, key=lambda finding: finding.source):
         console.print(f"  {source.cited}, {source.year}", style="dim")
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -116,7 +112,8 @@ def answered(finding: ClaimFinding) -> bool:
     return finding.verdict not in {ClaimVerdict.NOT_COMPARABLE, ClaimVerdict.NOT_MEASURED}
 
 
-def _decided_here(finding: ClaimFinding) -> bool:
+def decided_here(finding: ClaimFinding) -> bool:
+    """Whether the figures of the session say anything of the claim, and not a simulation."""
     return answered(finding) and not finding.simulated
 
 

@@ -21,23 +21,29 @@ def percent(ratio: float) -> str:
 
 
 def interval(case: Compared) -> str:
-    """The interval of the change, in percent."""
-    low = "−100" if case.low <= 0 else percent(case.low).removesuffix(" %")
-    high = "∞" if case.high is None else percent(case.high).removesuffix(" %")
-    return f"[{low}, {high}]"
+    """The interval of the change, in percent; a dash where there are too few blocks for one."""
+    if case.low <= 0 or case.high is None:
+        return "–"
+    return f"[{percent(case.low).removesuffix(' %')}, {percent(case.high).removesuffix(' %')}]"
 
 
 def verdict(case: Compared, margin: float) -> str:
-    """The verdict as a person would say it."""
+    """The verdict as a person would say it; of an undecided one, what is missing."""
     match case.verdict:
         case "different":
             return f"different by {percent(case.ratio)} {interval(case)}"
         case "equivalent":
             return f"equivalent within {100 * margin:g} %"
         case _ if case.more_blocks is not None and case.more_minutes is not None:
-            return f"undecided: {case.more_blocks} more blocks, about {format_duration(60 * case.more_minutes)}"
+            blocks = "block" if case.more_blocks == 1 else "blocks"
+            return f"undecided: {case.more_blocks} more {blocks}, about {format_duration(60 * case.more_minutes)}"
         case _ if case.more_blocks is not None:
-            return f"undecided: {case.more_blocks} more machines"
+            each = " of each" if case.counted == "runs" else ""
+            return f"undecided: {case.more_blocks} more {case.counted}{each}"
+        case _ if case.tells_from is not None and case.counted == "runs":
+            return f"undecided: here only differences from {100 * case.tells_from:.1f} % on can be told"
+        case _ if case.tells_from is not None:
+            return f"undecided: too near the margin of {100 * margin:g} % for any number of {case.counted}"
         case _:
             return "undecided"
 
@@ -46,6 +52,8 @@ def show(found: Comparisons, console: Console) -> None:
     """A table of all cases, then what was left out and every doubt."""
     console.print(f"a: {found.a}", soft_wrap=True)
     console.print(f"b: {found.b}", soft_wrap=True)
+    if found.metric:
+        console.print(f"by {found.metric}")
     void.show(found.void, console)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("case", overflow="fold")

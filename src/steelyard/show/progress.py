@@ -52,6 +52,11 @@ class _Count:
         return f"{self._first} of {self.total}{again}"
 
 
+def _to_go(seconds: float) -> str:
+    """How long it will take, where that is known."""
+    return f", about {format_duration(seconds)} to go" if seconds else ""
+
+
 class _Trouble:
     """Says at once what went wrong with a run, or what it left behind; why runs are skipped, once for each reason."""
 
@@ -85,15 +90,14 @@ class _Log:
     def begin(self, stage: str, seconds: float, runs: int) -> None:
         self._stage, self._count = stage, _Count(runs)
         self._last = time.monotonic()
-        self._console.print(f"{stage}: {runs} runs, about {format_duration(seconds)}")
+        self._console.print(f"{stage}: {runs} runs{f', about {format_duration(seconds)}' if seconds else ''}")
 
     def ran(self, run: Run, seconds_left: float) -> None:
         self._count.add(run)
         self._trouble.say(run)
         if time.monotonic() - self._last >= _LOG_EVERY_S:
             self._last = time.monotonic()
-            left = format_duration(seconds_left)
-            self._console.print(f"{self._stage}: runs {self._count}, about {left} to go")
+            self._console.print(f"{self._stage}: runs {self._count}{_to_go(seconds_left)}")
 
     def repeating(self, runs: int) -> None:
         self._count.repeat(runs)
@@ -111,7 +115,7 @@ class _Bar:
         if self._task is not None:
             self._bars.remove_task(self._task)
         self._count = _Count(runs)
-        left = format_duration(seconds)
+        left = _to_go(seconds)
         self._task = self._bars.add_task(stage, total=self._count.total, count=str(self._count), left=left, case="")
 
     def repeating(self, runs: int) -> None:
@@ -124,7 +128,7 @@ class _Bar:
             return
         self._trouble.say(run)
         self._count.add(run)
-        count, left = self._count, format_duration(seconds_left)
+        count, left = self._count, _to_go(seconds_left)
         self._bars.update(
             self._task, completed=count.done, total=count.total, count=str(count), left=left, case=run.case
         )
@@ -141,8 +145,7 @@ def progress(console: Console, path: str) -> Iterator[_Log | _Bar]:
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[count]}", markup=False),
-        TextColumn("about {task.fields[left]} to go", markup=False),
+        TextColumn("{task.fields[count]}{task.fields[left]}", markup=False),
         TextColumn("{task.fields[case]}", style="dim", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bars:

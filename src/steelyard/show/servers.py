@@ -7,48 +7,72 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from steelyard.judge.servers import AdviceOutcome, ServerRow, Weighed
-from steelyard.show import void
+from steelyard.judge.servers import DECIDES, AdviceOutcome, ServerRow, Weighed
+from steelyard.show import comparison, void
 from steelyard.show.console import Console, words
-from steelyard.units import format_quantity
+from steelyard.units import format_duration, format_quantity
 
 _GAP = (0, 2, 0, 0)
 
 
 def show(weighed: Weighed, console: Console) -> None:
-    """The table, what each server does wrong, and what may be recommended."""
+    """Whether the server matters, the table, what each server does wrong, and what may be recommended."""
     void.show(weighed.void, console)
-    console.print(f"{weighed.application} {weighed.path} over its servers, the most requests first", style="bold")
+    console.print(f"{weighed.application} {weighed.path} over its servers", style="bold")
+    if weighed.void is None:
+        console.print(matters(weighed), soft_wrap=True)
+    console.print()
     _table(weighed, console)
-    if weighed.alone_s is not None:
-        alone = format_quantity(weighed.alone_s, "s")
-        console.print(
-            words(f"The application alone takes {alone} of CPU for a request; own: its share of what is used.")
-        )
+    _notes(weighed, console)
     _wrong(weighed, console)
     _doubts(weighed, console)
     if weighed.skipped:
         console.print()
-        console.print("not here", style="bold")
+        console.print("not weighed", style="bold")
         for server, reason in weighed.skipped.items():
             console.print(f"  {server}: {reason}", style="dim")
     _advice(weighed, console)
 
 
+def matters(weighed: Weighed) -> str:
+    """Whether the server decides what a request costs, or the application does."""
+    cheapest, dearest = weighed.cheapest, weighed.dearest
+    if cheapest is None or dearest is None or not cheapest.cpu_s or not dearest.cpu_s:
+        return "No server could be measured: the reasons stand below."
+    if cheapest.own_share is None or weighed.alone_s is None:
+        return "How much of a request is your code's is not known: the application alone could not be measured."
+    own = f"Your code is {cheapest.own_share:.0%} of the CPU time of a request ({_quantity(weighed.alone_s, 's')} of"
+    own = f"{own} {_quantity(cheapest.cpu_s, 's')} with {cheapest.server}"
+    if cheapest is not dearest:
+        own = f"{own}, {weighed.alone_s / dearest.cpu_s:.0%} with {dearest.server}"
+    if cheapest.own_share >= DECIDES:
+        return (
+            f"{own}): no server gains over {1 - cheapest.own_share:.0%} on {cheapest.server}. Make your code cheaper."
+        )
+    if cheapest is dearest:
+        return f"{own})."
+    return f"{own}): the server matters, as the dearest takes {dearest.cpu_s / cheapest.cpu_s:.1f} times the cheapest."
+
+
 def _table(weighed: Weighed, console: Console) -> None:
     table = Table(box=None, pad_edge=False, padding=_GAP)
     table.add_column("server", no_wrap=True)
-    for head in ("requests", "CPU a request", "own", "p50", "p99", "resident", "ready in"):
+    for head in ("requests", "against", "CPU a request", "own", "p50", "p99", "resident", "ready in"):
         table.add_column(head, justify="right", no_wrap=True)
     for row in weighed.rows:
         if row.cpu_s is not None:
-            table.add_row(words(row.server, style="cyan"), *_cells(row))
+            table.add_row(words((row.server, "cyan"), _marks(row)), *_cells(row))
     console.print(table)
+
+
+def _marks(row: ServerRow) -> str:
+    return f"{'*' if row.development else ''}{' †' if row.formula else ''}"
 
 
 def _cells(row: ServerRow) -> list[str]:
     return [
         _quantity(row.requests_per_s, "1/s"),
+        _against(row),
         _quantity(row.cpu_s, "s"),
         "" if row.own_share is None else f"{row.own_share:.0%}",
         _quantity(row.p50_s, "s"),
@@ -56,6 +80,30 @@ def _cells(row: ServerRow) -> list[str]:
         _quantity(row.resident_bytes, "B"),
         _quantity(row.ready_s, "s"),
     ]
+
+
+def _against(row: ServerRow) -> str:
+    """The verdict beside each server: how it compares with the one that all are compared with."""
+    if row.against is None:
+        return ""
+    match row.against.verdict:
+        case "different":
+            return comparison.percent(row.against.ratio)
+        case "equivalent":
+            return "equal"
+        case _:
+            return "undecided"
+
+
+def _notes(weighed: Weighed, console: Console) -> None:
+    """What the columns and the marks of the table mean."""
+    if weighed.advice.candidate is not None:
+        said = f"against: its requests against those of {weighed.advice.candidate}, block by block"
+        console.print(words(f"{said}; own: the share of your code. p50, p99: of clients that wait for each answer"))
+    if development := [row.server for row in weighed.rows if row.development]:
+        console.print(words(f"* {', '.join(development)}: for development, not for production; never recommended"))
+    if any(row.formula for row in weighed.rows):
+        console.print("† 2 × CPUs + 1 workers, as gunicorn's documentation advises")
 
 
 def _quantity(value: float | None, unit: str) -> str:
@@ -105,10 +153,16 @@ def _advice(weighed: Weighed, console: Console) -> None:
     else:
         console.print(words(("no recommendation: ", "bold yellow"), because(weighed)))
         if advice.more_blocks:
-            console.print(f"  about {advice.more_blocks} more blocks may decide it (--blocks)")
+            minutes = advice.more_minutes
+            time = f", {format_duration(60 * minutes)}," if minutes else ""
+            total = weighed.blocks + advice.more_blocks
+            console.print(f"  about {advice.more_blocks} more blocks{time} may decide it (--blocks {total})")
     margin = f"{100 * weighed.margin:g} %"
     console.print(
-        words(f"{weighed.blocks} blocks; differences below {margin} choose nothing; verdicts hold together at 95 %")
+        words(
+            f"{weighed.blocks} blocks; differences below {margin} choose nothing; "
+            f"verdicts hold together at {100 * weighed.confidence:g} %"
+        )
     )
 
 
@@ -117,7 +171,7 @@ def because(weighed: Weighed) -> str:
     advice, first = weighed.advice, weighed.rows[0].server if weighed.rows else ""
     match advice.outcome:
         case AdviceOutcome.TOO_FEW:
-            return "there is nothing to compare: fewer than two servers could be measured"
+            return "there is nothing to compare: fewer than two servers for production could be measured"
         case AdviceOutcome.VOID:
             return f"the session is void: {weighed.void}"
         case AdviceOutcome.CONTRADICTED:

@@ -13,8 +13,8 @@ import msgspec
 from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Curve, Matrix
 from steelyard.judge.findings import Findings
-from steelyard.judge.prices import PriceList
-from steelyard.show import caches, figure_text, naming, steps, tables, void
+from steelyard.judge.prices import MARGIN, PriceList
+from steelyard.show import caches, comparison, figure_text, naming, steps, tables, void
 from steelyard.show.console import Cell, Console, grid, lines, words
 from steelyard.show.doubts import grouped, listed, said_once, show_disturbances, show_skips
 from steelyard.units import format_duration, format_quantity
@@ -28,8 +28,10 @@ _MANY_CURVES = 12
 
 
 def show(findings: Findings, console: Console) -> None:
-    """The whole session: what machine, the tables, the curves, and every doubt."""
+    """The whole session: what machine, the price lists, the tables, the curves, and every doubt."""
     _head(findings, console)
+    for prices in findings.prices:
+        _price_list(prices, findings, console)
     shown = [case for case in findings.cases if not case.control]
     metrics = _main_metric if len(shown) > _MANY_CASES else _all_metrics
     for question, members in groupby(shown, key=lambda case: case.probe.split("/")[0]):
@@ -47,8 +49,6 @@ def show(findings: Findings, console: Console) -> None:
             _curve(curve, console)
     listed(console, "how much they keep up with", (figure_text.knee(knee) for knee in findings.knees))
     _caches(findings, console)
-    for prices in findings.prices:
-        _price_list(prices, findings, console)
     _doubts(findings, console)
     _foot(findings, console)
 
@@ -252,6 +252,9 @@ def _price_list(prices: PriceList, findings: Findings, console: Console) -> None
     title = f"{at}, the price list: every way once, the best first"
     others = dict.fromkeys((name for row in rows for name in row if name not in _PRICE_COLUMNS), 2)
     _grid(rows, {**_PRICE_COLUMNS, **others}, title, console)
+    if prices.runner_up:
+        first, second = (name.partition("/")[2] for name in prices.cases[:2])
+        console.print(words(f"{second} against {first}: {comparison.verdict(prices.runner_up, MARGIN)}"))
     if any("switched" in row for row in rows):
         console.print(_SWITCHES_SAID, style="dim")
     console.print()

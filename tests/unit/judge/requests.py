@@ -24,6 +24,7 @@ METRICS = (
     a_metric("resident", unit="B", over="resident", per="one"),
     a_metric("of_rate", unit="1", better="higher", over="operations", per="offered"),
 )
+SWEPT = (an_integer("workers", 1), an_integer("threads", 0))
 RATE = an_integer("rate", 0, maximum=10**6)
 APPLICATION = Variant(
     label="app:app", environment={"STEELYARD_WSGI_APPLICATION": "app:app", "STEELYARD_WSGI_PATH": "/page"}
@@ -32,8 +33,10 @@ OPERATIONS = 10_000
 
 
 def a_server(way: str, rate: int = 0) -> Case:
-    """A case of a server."""
-    return Case(probe=f"request/{way}", placement="cross", parameters={"rate": rate}, variant="app:app")
+    """A case of a server; ``gunicorn 2 4`` has 2 workers of 4 threads."""
+    name, *numbers = way.split()
+    parameters = {"rate": rate, **dict(zip(("workers", "threads"), map(int, numbers), strict=False))}
+    return Case(probe=f"request/{name}", placement="cross", parameters=parameters, variant="app:app")
 
 
 def answered(rate_per_s: float, p50: float = 1e-3, p99: float = 2e-3, cpu: float = 100e-6, offered: int = 0):
@@ -55,11 +58,14 @@ def served(
     faults: Mapping[str, tuple[str, ...]] | None = None,
     failed: Mapping[str, str] | None = None,
     alone: float | None = None,
+    cpu: Mapping[str, float] | None = None,
+    development: Sequence[str] = (),
 ) -> Session:
     """The session in which each server answered so many requests a second in each block.
 
     p99: by server, with 2 ms for the others. pilot: what each answered there, else as in the first block. faults: the
-    caveats that say what it does wrong. failed: the reason by server. alone: CPU time of the application.
+    caveats that say what it does wrong. failed: the reason by server. alone: CPU time of the application. cpu: that of
+    a request by server, else 100 µs. development: servers that are not meant for production.
     """
     blocks = max(map(len, rates.values()), default=8)
     runs = []
@@ -67,7 +73,8 @@ def served(
         first = (pilot or {}).get(way, figures[0])
         runs.append(a_run(a_server(way), 0, role="pilot", values=(answered(first),)))
         for block, rate in enumerate(figures, start=1):
-            value = answered(rate, p99=(p99 or {}).get(way, 2e-3) * (1 + 0.001 * (block % 3)))
+            tail = (p99 or {}).get(way, 2e-3) * (1 + 0.001 * (block % 3))
+            value = answered(rate, p99=tail, cpu=(cpu or {}).get(way, 100e-6))
             said, wrong = (by_way.get(way, ()) for by_way in (caveats or {}, faults or {}))
             runs.append(a_run(a_server(way), block, values=(value,), caveats=(*said, *wrong), faults=wrong))
     for way, reason in (failed or {}).items():
@@ -79,7 +86,13 @@ def served(
         runs += [a_run(case, block, values=(answered(1000, cpu=alone),)) for block in range(1, blocks + 1)]
     cases = [item.case for item in planned]
     probes = tuple(
-        a_descriptor(case.probe, metrics=METRICS, parameters=(RATE,), placements=("cross",))
+        a_descriptor(
+            case.probe,
+            metrics=METRICS,
+            parameters=(RATE, *SWEPT),
+            placements=("cross",),
+            properties={"meant for": "development"} if case.probe.partition("/")[2] in development else {},
+        )
         for case in {*cases, *(a_server(way) for way in failed or {})}
     )
     header = a_header(*cases, probes=probes, variants=(APPLICATION,))

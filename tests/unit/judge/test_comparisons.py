@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
+import pytest
 
-from steelyard.judge.comparisons import alpha_at, compare_files, compare_machines
+from steelyard.judge.comparisons import (
+    alpha_at,
+    compare_cases,
+    compare_files,
+    compare_machines,
+    compare_sessions,
+    find_pairs,
+    metrics_of,
+)
 from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine
 from steelyard.judge.stats.signed_rank import exact_level
 from steelyard.records import ForeignFile, ForeignSample
 from steelyard.show.comparison import verdict
+from tests.unit.judge.sessions import steady, weighed
 
 
 def a_file(path, *, processes=True, **samples):
@@ -66,6 +76,103 @@ def test_looks_spend_the_error_rate_and_no_more():
     assert spent[0] < spent[1] < spent[2]
     really = [exact_level(look, 1 - alpha) for look, alpha in zip(looks, spent, strict=True)]
     assert 0.03 < sum(really) <= 0.04 + 1e-12
+
+
+# --- pairs of cases and other metrics ---------------------------------------------------------------------------------
+
+PIPE, RING = "message/pipe[size={}]@{}", "message/ring[size={},stores=nt]@{}"
+
+
+def a_session_of_channels(placements=("cross",), **more):
+    costs = {}
+    for place in placements:
+        for size in (200, 65536):
+            costs[PIPE.format(size, place)] = steady(size * 1e-9)
+            costs[RING.format(size, place)] = steady(size * 2e-9)
+    return weighed({**costs, **more})
+
+
+def test_two_ways_are_paired_by_their_equal_parameters():
+    session = a_session_of_channels()
+    pairs, alone = find_pairs(session, "message/pipe", "message/ring")
+    assert pairs == [
+        (f"size={size}@cross", PIPE.format(size, "cross"), RING.format(size, "cross")) for size in (200, 65536)
+    ]
+    assert alone == []
+    found = compare_cases(session, pairs, ("pipe", "ring"), margin=0.02)
+    assert [(case.verdict, round(case.ratio, 6)) for case in found.cases] == [("different", 2.0)] * 2
+
+
+def test_placements_are_paired_too_unless_they_are_what_is_compared():
+    session = a_session_of_channels(("same", "free"))
+    pairs, _ = find_pairs(session, "message/pipe", "message/ring")
+    assert [label for label, _, _ in pairs] == ["size=200@same", "size=65536@same", "size=200@free", "size=65536@free"]
+    pairs, _ = find_pairs(session, "message/pipe@same", "message/pipe@free")
+    assert [label for label, _, _ in pairs] == ["size=200", "size=65536"]
+
+
+def test_a_parameter_that_is_given_is_what_is_compared():
+    session = a_session_of_channels(("same", "free"))
+    pairs, _ = find_pairs(session, "message/pipe[size=200]", "message/pipe[size=65536]")
+    assert [label for label, _, _ in pairs] == ["@same", "@free"]
+
+
+def test_one_case_each_is_a_pair_whatever_the_two_are():
+    session = a_session_of_channels()
+    a, b = PIPE.format(200, "cross"), RING.format(65536, "cross")
+    assert find_pairs(session, a, b) == ([(b, a, b)], [])
+
+
+def test_what_has_no_partner_is_named_and_what_has_two_is_refused():
+    session = a_session_of_channels(**{PIPE.format(9, "cross"): steady(1e-6)})
+    _, alone = find_pairs(session, "message/pipe", "message/ring")
+    assert alone == ["message/pipe[size=9]@cross: message/ring has no case with the same parameters"]
+    twice = a_session_of_channels(**{"message/ring[size=200,stores=t]@cross": steady(1e-6)})
+    with pytest.raises(ValueError, match=r'"message/ring" stands for 2 cases .* say which'):
+        find_pairs(twice, "message/pipe", "message/ring")
+    with pytest.raises(ValueError, match="say which"):
+        find_pairs(session, "message/pipe[size=9]", "message/ring")
+
+
+def test_another_metric_than_the_main_one_is_compared_when_it_is_asked_for():
+    names = ("example/a@same", "example/b@same")
+    shares = {names[0]: steady(0.5), names[1]: steady(0.25)}
+    session = weighed(dict.fromkeys(names, steady(1e-6)), shares=shares)
+    assert metrics_of(session, names) == ["operation", "share", "cpu", "user", "system", "wall"]
+    [main] = compare_cases(session, [("x", *names)], ("a", "b"), margin=0.02).cases
+    found = compare_cases(session, [("x", *names)], ("a", "b"), margin=0.02, metric="share")
+    [share] = found.cases
+    assert (main.metric, main.verdict, main.ratio) == ("operation", "equivalent", 1.0)
+    assert (share.metric, share.verdict, round(share.ratio, 6)) == ("share", "different", 0.5)
+    assert found.metric == "share"
+    [wall] = compare_cases(session, [("x", *names)], ("a", "b"), margin=0.02, metric="wall").cases
+    assert wall.a == main.a
+    none = compare_cases(session, [("x", *names)], ("a", "b"), margin=0.02, metric="cpu")
+    assert (none.cases, none.left_out) == ((), ("x: no block has cpu of both",))
+
+
+def test_sessions_are_compared_by_another_metric_and_name_the_cases_without_it():
+    names = ("example/a@same", "example/b@same")
+    shares = {names[0]: steady(0.5)}
+    before = weighed(dict.fromkeys(names, steady(1e-6)), shares=shares)
+    after = weighed(dict.fromkeys(names, steady(1e-6)), shares={names[0]: steady(0.25)})
+    found = compare_sessions(before, after, margin=0.02, metric="share")
+    assert [(case.case, case.metric, round(case.ratio, 6)) for case in found.cases] == [(names[0], "share", 0.5)]
+    assert f"{names[1]}: not both have share" in found.left_out
+
+
+def test_an_undecided_verdict_says_what_is_missing():
+    names = ("example/a@same", "example/b@same")
+    few = weighed({names[0]: steady(1e-6, 4), names[1]: steady(2e-6, 4)})
+    [case] = compare_cases(few, [("x", *names)], ("a", "b"), margin=0.02).cases
+    assert (case.verdict, case.high, case.more_blocks) == ("undecided", None, 2)
+    assert verdict(case, 0.02).startswith("undecided: 2 more blocks, about ")
+    [files] = compare_files(a_file("a", x=[1, 1, 1]), a_file("b", x=[2, 2, 2]), margin=0.02).cases
+    assert verdict(files, 0.02) == "undecided: 3 more runs of each"
+    [near] = compare_files(a_file("a", x=costs(1.0, 1)), a_file("b", x=costs(1.02, 2)), margin=0.02).cases
+    assert near.verdict == "undecided"
+    assert near.tells_from > 0.02
+    assert verdict(near, 0.02) == f"undecided: here only differences from {100 * near.tells_from:.1f} % on can be told"
 
 
 # --- over machines ----------------------------------------------------------------------------------------------------

@@ -32,6 +32,12 @@ def test_a_question_with_three_ways_has_a_price_list_with_the_cheapest_first():
     assert prices.cases == ("switch/a@same", "switch/b@same", "switch/c@same")
 
 
+def test_the_runner_up_has_its_verdict_against_the_first():
+    clear = priced(b=2e-6, c=3e-6, a=1e-6).runner_up
+    assert (clear.verdict, round(clear.ratio, 6)) == ("different", 2.0)
+    assert priced(b=1e-6, c=3e-6, a=1e-6).runner_up.verdict == "equivalent"
+
+
 def test_two_ways_have_no_price_list():
     assert judge(weighed({f"switch/{way}@same": steady(1e-6) for way in "ab"})).prices == ()
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from steelyard.judge.servers import AdviceOutcome, weigh
+from steelyard.judge.servers import AdviceOutcome, blocks_to_decide, weigh
 from tests.unit.judge.requests import around, served
 
 
@@ -81,3 +81,55 @@ def test_one_server_alone_is_compared_with_nothing():
     advice = weigh(served({"a": around(1000)})).advice
     assert advice.servers == ()
     assert advice.outcome is AdviceOutcome.TOO_FEW
+
+
+def test_what_is_recommended_stands_first_whatever_the_medians_say():
+    """Two that are equivalent: the pilot's fastest is recommended with the other, and both stand above the third."""
+    weighed = weigh(served({"slow": around(900), "b": around(5000)[::-1], "a": around(5000)}, pilot={"a": 9000}))
+    assert weighed.advice.outcome is AdviceOutcome.EQUAL
+    assert {row.server for row in weighed.rows[:2]} == set(weighed.advice.servers) == {"a", "b"}
+
+
+def test_each_server_has_its_verdict_against_the_candidate():
+    weighed = weigh(served({"slow": around(1000), "fast": around(5000)}))
+    against = {row.server: row.against and row.against.verdict for row in weighed.rows}
+    assert against == {"fast": None, "slow": "different"}
+
+
+def test_a_development_server_is_compared_and_never_recommended():
+    weighed = weigh(served({"toy": around(9000), "a": around(5000), "b": around(900)}, development=["toy"]))
+    rows = {row.server: row for row in weighed.rows}
+    assert [server for server, row in rows.items() if row.development] == ["toy"]
+    assert (weighed.advice.servers, weighed.advice.candidate) == (("a",), "a")
+    assert rows["toy"].against.ratio == pytest.approx(1.8, rel=0.01)
+    only = weigh(served({"toy": around(9000), "a": around(5000)}, development=["toy"])).advice
+    assert (only.outcome, only.servers) == (AdviceOutcome.TOO_FEW, ())
+
+
+def test_workers_and_threads_of_one_server_are_alternatives_and_the_formula_is_marked():
+    """The machine of these sessions has two CPUs: 2 × 2 + 1 workers."""
+    rates = {"gunicorn 1 0": around(1000), "gunicorn 2 4": around(3000), "gunicorn 5 0": around(2000)}
+    weighed = weigh(served(rates))
+    assert [(row.server, row.formula) for row in weighed.rows] == [
+        ("gunicorn, 2 workers of 4 threads", False),
+        ("gunicorn, 5 workers", True),
+        ("gunicorn, 1 worker", False),
+    ]
+    assert weighed.advice.servers == ("gunicorn, 2 workers of 4 threads",)
+
+
+def test_the_cheapest_and_the_dearest_are_by_cpu_time_and_not_by_requests():
+    weighed = weigh(served({"a": around(5000), "b": around(900)}, cpu={"a": 200e-6, "b": 50e-6}, alone=40e-6))
+    assert (weighed.cheapest.server, weighed.dearest.server) == ("b", "a")
+    assert weighed.cheapest.own_share == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("servers", [2, 3, 13])
+def test_the_blocks_that_are_planned_for_servers_are_the_fewest_that_decide(servers):
+    blocks = blocks_to_decide(servers)
+    fast, others = around(5000, blocks), {f"s{n}": around(900, blocks) for n in range(servers - 1)}
+    assert weigh(served({"fast": fast, **others})).advice.outcome is AdviceOutcome.FASTEST
+    one_fewer = {name: rates[:-1] for name, rates in {"fast": fast, **others}.items()}
+    undecided = weigh(served(one_fewer)).advice
+    assert (undecided.outcome, undecided.more_blocks) == (AdviceOutcome.UNDECIDED, 1)
+    assert undecided.more_minutes > 0

@@ -267,6 +267,60 @@ def test_under_a_short_budget_runs_get_fewer_values_before_there_are_fewer_than_
     assert all(planned.values > plan.FEWEST_VALUES for planned in rich.cases)
 
 
+def slow_pilots(seconds: float):
+    """Trouble: starting a run takes so long."""
+    plain = MockRunner(costs=COSTS)
+
+    def trouble(request, count):
+        outcome = plain.run(request)
+        return msgspec.structs.replace(outcome, wall_s=outcome.wall_s + seconds)
+
+    return trouble
+
+
+def as_many_as_fit(cases, pilots, left_s):
+    """A planner that wants six blocks of each case, or one of those that have room."""
+    chosen, _ = plan.as_many_as_fit(cases, [(case.case.name,) for case in cases], left_s, lambda _: 6)
+    return Plan(cases=tuple(chosen), blocks=1)
+
+
+def test_a_case_whose_pilot_would_eat_the_budget_is_left_out_and_recorded():
+    cases = [a_case("example/fast", n=number) for number in range(20)]
+    runner = MockRunner(trouble=slow_pilots(4.0))
+    lines = conducted(budgeted(100.0, selection=tuple(cases)), runner, planner=as_many_as_fit)
+    piloted = {run.case for run in runs(lines, role="pilot")}
+    left_out = {line.subject for line in lines if isinstance(line, Skip)}
+    assert {case.name for case in cases} == (piloted | left_out) - {case.name for case in plan.controls()}
+    assert 2 <= len(piloted) < 15
+    assert sum(run.wall_s for run in runs(lines)) <= 100.0
+
+
+def test_a_budget_holds_the_pilot_the_repeats_and_the_sentinels():
+    calm = MockRunner(costs=COSTS)
+
+    def always_disturbed(request, count):
+        return msgspec.structs.replace(calm.run(request), foreign_share=0.9, wall_s=0.3)
+
+    lines = conducted(budgeted(20.0), runner(always_disturbed))
+    assert end_of(lines).wall_s <= 20.0
+    assert {run.role for run in runs(lines)} == {"pilot", "sentinel", "block"}
+    assert {run.attempt for run in runs(lines, role="block")} == {1, 2}
+
+
+def test_what_the_planner_leaves_out_is_recorded_and_not_measured():
+    asked = []
+
+    def only_fast(cases, pilots, left_s):
+        asked.append((len(cases), pilots[FAST.name].role, left_s))
+        return Plan(cases=tuple(case for case in cases if case.case != SLOW), blocks=2)
+
+    lines = conducted(header(), runner(), planner=only_fast)
+    assert asked == [(5, "pilot", None)]
+    assert runs(lines, case=SLOW.name, role="block") == []
+    assert [line.subject for line in lines if isinstance(line, Skip)] == [SLOW.name]
+    assert end_of(lines).blocks == 2
+
+
 # --- resuming --------------------------------------------------------------------------------------------------------
 
 

@@ -132,3 +132,71 @@ def test_a_long_budget_takes_nothing_away():
 def test_a_budget_for_nothing_leaves_the_fewest_values():
     cases = [msgspec.structs.replace(a_planned(a_case(n=n)), values=10, run_s=9.0) for n in range(4)]
     assert {case.values for case in plan.fit(cases, budget_s=1.0)} == {plan.FEWEST_VALUES}
+
+
+# --- what there is no time for ---------------------------------------------------------------------------------------
+
+
+def test_one_case_of_each_probe_comes_before_a_second_one_and_ends_of_a_sweep_before_its_middle():
+    cases = [a_case(probe, n=number) for probe in ("a/x", "b/y") for number in range(5)]
+    ordered = plan.most_telling_first(cases)
+    assert sorted(case.name for case in ordered) == sorted(case.name for case in cases)
+    assert [case.probe for case in ordered] == ["a/x", "b/y"] * 5
+    assert [case.parameters["n"] for case in ordered if case.probe == "a/x"] == [0, 4, 2, 1, 3]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_every_case_of_a_sweep_has_its_place(count):
+    assert len(set(plan.most_telling_first([a_case(n=number) for number in range(count)]))) == count
+
+
+def long_cases(count=5, **more):
+    """Cases whose run takes a second, whatever is taken away from it."""
+    return [a_planned(a_case(n=n), run_s=1.0, overhead_s=1.0, **more) for n in range(count)]
+
+
+def each(cases):
+    return [(case.case.name,) for case in cases]
+
+
+def test_as_many_units_are_kept_as_get_their_blocks():
+    cases = long_cases()
+    kept, units = plan.as_many_as_fit(cases, each(cases), 18.0 / plan.PLANNED_SHARE, lambda _: 6)
+    assert ([case.case for case in kept], units) == ([case.case for case in cases[:3]], 3)
+
+
+def test_more_units_may_need_more_blocks():
+    cases = long_cases()
+    _, units = plan.as_many_as_fit(cases, each(cases), 18.0 / plan.PLANNED_SHARE, lambda count: 5 + count)
+    assert units == 2
+
+
+def test_runs_are_shortened_before_a_unit_is_left_out():
+    cases = [a_planned(a_case(n=n), values=20, run_s=1.0) for n in range(4)]
+    kept, units = plan.as_many_as_fit(cases, each(cases), 12.0 / plan.PLANNED_SHARE, lambda _: 6)
+    assert units == 4
+    assert all(case.values < 20 for case in kept)
+
+
+def test_both_sides_of_a_pair_are_kept_or_left_out_together():
+    cases = long_cases(4)
+    names = [case.case.name for case in cases]
+    kept, units = plan.as_many_as_fit(cases, [names[:2], names[2:]], 14.0 / plan.PLANNED_SHARE, lambda _: 6)
+    assert ([case.case.name for case in kept], units) == (names[:2], 1)
+
+
+def test_a_baseline_and_the_controls_stay_with_what_needs_them():
+    base = a_planned(a_case("call/loop"), control=True)
+    other = a_planned(a_case("call/other"), control=True)
+    null = a_planned(plan.controls()[0], control=True)
+    cases = [*long_cases(2, baseline=base.case.name), *long_cases(1), base, other, null]
+    kept, _ = plan.as_many_as_fit([*cases[:2], base, other, null], [(cases[0].case.name,)], 100.0, lambda _: 6)
+    assert [case.case for case in kept] == [cases[0].case, base.case, null.case]
+
+
+def test_where_nothing_gets_its_blocks_one_block_of_as_many_as_fit_is_kept():
+    cases = long_cases()
+    kept, units = plan.as_many_as_fit(cases, each(cases), 3.0 / plan.PLANNED_SHARE, lambda _: 6)
+    assert (len(kept), units) == (3, 0)
+    kept, units = plan.as_many_as_fit(cases, each(cases), 0.1, lambda _: 6)
+    assert (len(kept), units) == (1, 0), "there is always something to measure"

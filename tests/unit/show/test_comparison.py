@@ -58,6 +58,14 @@ def shown(*cases: Compared, **more) -> str:
         (compared("equivalent"), "equivalent within 2 %"),
         (compared("undecided"), "undecided"),
         (compared("undecided", more_blocks=12, more_minutes=2.0), "undecided: 12 more blocks, about 2 min 00 s"),
+        (compared("undecided", more_blocks=1, more_minutes=0.1), "undecided: 1 more block, about 6.0 s"),
+        (compared("undecided", more_blocks=3, counted="machines"), "undecided: 3 more machines"),
+        (compared("undecided", more_blocks=3, counted="runs"), "undecided: 3 more runs of each"),
+        (
+            compared("undecided", tells_from=0.083, counted="runs"),
+            "undecided: here only differences from 8.3 % on can be told",
+        ),
+        (compared("undecided", tells_from=0.03), "undecided: too near the margin of 2 % for any number of blocks"),
     ],
 )
 def test_a_verdict_is_said_in_words(case, words):
@@ -65,8 +73,16 @@ def test_a_verdict_is_said_in_words(case, words):
     assert words in shown(case)
 
 
-def test_an_interval_without_bounds_says_so():
-    assert comparison.interval(compared(low=0.0, high=None)) == "[−100, ∞]"
+def test_where_there_are_too_few_blocks_for_an_interval_none_is_printed():
+    """Six times "[−100, ∞]" says nothing; how many blocks are missing stands in the verdict."""
+    text = shown(compared("undecided", low=0.0, high=None, more_blocks=3, more_minutes=0.1))
+    assert "∞" not in text
+    assert "undecided: 3 more blocks, about 6.0 s" in text
+
+
+def test_the_metric_that_was_asked_for_is_named():
+    assert "\nby p99\n" in shown(compared(), metric="p99")
+    assert "\nby " not in shown(compared())
 
 
 def test_words_that_look_like_markup_are_printed_as_they_are():

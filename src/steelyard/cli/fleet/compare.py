@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from steelyard.cli import _output as output
+from steelyard.cli._output import Margin
 from steelyard.errors import SessionFileError
 from steelyard.judge.comparisons import compare_machines
 from steelyard.judge.fleet import FleetData
 from steelyard.lab.fleet_numbers import numbers_of
-from steelyard.settings import parse_margin
 from steelyard.show import comparison
 
 
-def command(a: str, b: str, *, margin: str = "2%", json: bool = False) -> None:
+def command(a: str, b: str, *, margin: Margin = 0.02, json: bool = False) -> None:
     """Compare two kernels, or two settings, over the machines that have measured under both.
 
     Each machine is compared with itself, and the fleet says how much these ratios differ. Each case gets one verdict of
@@ -24,13 +24,10 @@ def command(a: str, b: str, *, margin: str = "2%", json: bool = False) -> None:
         Folder, URL or store of the fleet as it was measured first.
     b
         Folder or store of the same machines under the other kernel or setting.
-    margin
-        Differences smaller than this do not matter.
     json
         Print one object a case.
     """
-    share = parse_margin(margin)
-    found = compare_machines(_side(a), _side(b), (a, b), margin=share)
+    found = compare_machines(_side(a), _side(b), (a, b), margin=margin)
     if not found:
         raise SessionFileError(f"{a} and {b} have no machine in common: machines are matched by name and key")
     if json:

@@ -8,15 +8,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from steelyard.cli import _output as output
+from steelyard.cli._output import Margin
 from steelyard.judge.fleet import judge_fleet
 from steelyard.lab.fleet_numbers import numbers_of
-from steelyard.settings import parse_margin
 from steelyard.show import fleet_report
 
 
 def command(
     *places: str,
-    margin: str = "2%",
+    margin: Margin = 0.02,
     month: list[str] | None = None,
     every: Annotated[bool, Parameter(name="--all")] = False,
     json: bool = False,
@@ -33,8 +33,6 @@ def command(
     places
         Folders of fleets, or of session files, or files, or URLs of such folders; or a store that `fleet pack` made.
         The sessions folder when left out.
-    margin
-        Being off by less than this does not matter.
     month
         Of a store, judge this month: ``2026-01``. May be repeated. Default: the newest.
     every
@@ -42,9 +40,8 @@ def command(
     json
         Print one object a machine.
     """
-    share = parse_margin(margin)
     data, left_out = numbers_of(places, month or [], output.complain)
-    found = judge_fleet(data, share, left_out=left_out)
+    found = judge_fleet(data, margin, left_out=left_out)
     if json:
         output.print_json(fleet_report.as_json(found))
     else:

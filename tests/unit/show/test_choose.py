@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer of `choose message` as a person and as a program read it."""
+
+import io
+
+import msgspec
+import pytest
+
+from steelyard.judge.choose import choose
+from steelyard.show import choose as shown
+from steelyard.show.console import Console
+from tests.unit.judge.test_choose import TWO_SIZES, a_load, exchanged
+
+ALIKE = {"pipe": {200: 2e-6}, "ring": {200: 2e-6}}
+
+
+def printed(session, load):
+    text = io.StringIO()
+    shown.show(choose(session, load), Console(file=text, width=140))
+    return text.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("costs", "load", "words"),
+    [
+        (TWO_SIZES, a_load(), "200 B: take latency_ring; latency_pipe is next, at 2.00 times its there and back"),
+        (ALIKE, a_load(), "200 B: take latency_pipe or latency_ring: they are equal within 5 %"),
+        ({"pipe": {200: 1e-6}}, a_load(), "200 B: take latency_pipe, the only one"),
+        (TWO_SIZES, a_load(4096), "4 KiB: no channel that can was measured"),
+        (
+            TWO_SIZES,
+            a_load(goal="p99", at_most=1e-6),
+            "200 B: none meets the goal; latency_ring comes nearest, with 2.00 µs",
+        ),
+    ],
+)
+def test_the_answer_is_one_sentence(costs, load, words):
+    assert words in printed(exchanged(costs), load)
+
+
+def test_the_channels_their_properties_and_the_switch_over_stand_below():
+    text = printed(exchanged(TWO_SIZES), a_load(200, 65536, needs={"boundaries": "no"}))
+    assert text.startswith("messages between two processes on two CPUs, boundaries: no\n")
+    assert "CPU of both" in text
+    assert "The answer changes at about 3.54 KiB: latency_ring below, latency_pipe above." in text
+    assert "latency_queue: boundaries: yes, not no" in text
+    assert "∞" not in text
+
+
+def test_objects_name_what_is_recommended():
+    made = msgspec.json.decode(msgspec.json.encode(shown.as_json(choose(exchanged(TWO_SIZES), a_load(200, 65536)))))
+    assert [(one["recommended"], one["runner_up"]) for one in made["choices"]] == [
+        ("latency_ring", "latency_pipe"),
+        ("latency_pipe", "latency_ring"),
+    ]
