@@ -70,7 +70,7 @@ struct timed {
 
 /* One mechanism: what a probe hands to latency_main(). */
 struct way {
-    const char *title, *question, *source, *placements, *uses; /* as in struct probe */
+    const char *title, *question, *source, *properties, *placements, *uses; /* as in struct probe */
     struct channel *(*create)(const struct probe_run *run, uint64_t size); /* before the partner is started */
     const struct timed *timed;
     void (*join)(struct channel *channel, enum party party); /* optional: each party before its first message */
@@ -428,6 +428,7 @@ static int latency_main(const struct way *this_way, int argc, char **argv)
     const struct probe probe = {
         .title = way->title,
         .question = way->question,
+        .properties = way->properties,
         .operation = "one round trip of a message of `size` bytes between two contexts, there and back",
         .source = way->source,
         .statistic = "median",

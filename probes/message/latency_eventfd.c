@@ -53,6 +53,8 @@ int main(int argc, char **argv)
         .title = "shared memory and eventfd",
         .question = "How long does a message in shared memory take with an eventfd for a bell, there and back?",
         .source = "eventfd(2)",
+        .properties = "boundaries=yes or no,readers=one,when full=sender waits,"
+                      "other side gone=not told,hosts=this one",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

@@ -51,6 +51,8 @@ int main(int argc, char **argv)
         .title = "shared memory and futex",
         .question = "How long does a message in shared memory take with a futex for a bell, there and back?",
         .source = "Franke, Russell & Kirkwood, Fuss, Futexes and Furwocks (OLS 2002)",
+        .properties = "boundaries=yes or no,readers=one,when full=sender waits,"
+                      "other side gone=not told,hosts=this one",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

@@ -57,6 +57,8 @@ int main(int argc, char **argv)
         .title = "UNIX socket pair, by io_uring",
         .question = "How long does a message take through a pair of UNIX stream sockets by io_uring, there and back?",
         .source = "Axboe, Efficient IO with io_uring (2019)",
+        .properties = "boundaries=no,readers=one,when full=sender waits,"
+                      "other side gone=told,hosts=this one,limit=kernel.io_uring_disabled",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed, .join = channel_join, .finish = channel_finish,
     }, argc, argv);

@@ -26,6 +26,7 @@ int main(int argc, char **argv)
         .title = "pipe",
         .question = "How long does a message take through pipes, there and back?",
         .source = "lmbench lat_pipe (McVoy & Staelin 1996); Stevens, UNIX Network Programming vol. 2 (1999), lat_pipe",
+        .properties = "boundaries=no,readers=several,when full=sender waits,other side gone=told,hosts=this one",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

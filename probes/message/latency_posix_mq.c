@@ -79,6 +79,8 @@ int main(int argc, char **argv)
         .title = "POSIX message queue",
         .question = "How long does a message take through POSIX message queues, there and back?",
         .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_pxmsg",
+        .properties = "boundaries=yes,readers=several,when full=sender waits,"
+                      "other side gone=not told,hosts=this one,limit=fs.mqueue and ulimit -q",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

@@ -102,6 +102,8 @@ int main(int argc, char **argv)
         .title = "ring in shared memory",
         .question = "How long does a message take through rings in shared memory, there and back?",
         .source = "Giacomoni, Moseley & Vachharajani, FastForward (PPoPP 2008); Franke, Russell & Kirkwood (OLS 2002)",
+        .properties = "boundaries=yes or no,readers=one,when full=sender waits,"
+                      "other side gone=not told,hosts=this one",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

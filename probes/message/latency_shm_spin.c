@@ -52,6 +52,8 @@ int main(int argc, char **argv)
         .title = "shared memory, spinning",
         .question = "How long does a message in shared memory take between two CPUs that look for it, there and back?",
         .source = "ipc-bench, shared memory (goldsborough/ipc-bench)",
+        .properties = "boundaries=yes or no,readers=one,when full=sender waits,"
+                      "other side gone=not told,hosts=this one",
         .placements = "cross", .uses = "cpu,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

@@ -75,6 +75,8 @@ int main(int argc, char **argv)
         .title = "shared memory and a signal",
         .question = "How long does a message in shared memory take with a queued signal for a bell, there and back?",
         .source = "sigqueue(3), sigwaitinfo(2); POSIX.1-2001 real-time signals",
+        .properties = "boundaries=yes or no,readers=one,when full=sender waits,"
+                      "other side gone=not told,hosts=this one,limit=ulimit -i",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed, .join = channel_join,
     }, argc, argv);

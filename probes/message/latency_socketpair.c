@@ -25,6 +25,7 @@ int main(int argc, char **argv)
         .title = "UNIX socket pair",
         .question = "How long does a message take through a pair of UNIX stream sockets, there and back?",
         .source = "lmbench lat_unix (McVoy & Staelin 1996)",
+        .properties = "boundaries=no,readers=one,when full=sender waits,other side gone=told,hosts=this one",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

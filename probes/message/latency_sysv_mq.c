@@ -87,6 +87,8 @@ int main(int argc, char **argv)
         .title = "System V message queue",
         .question = "How long does a message take through a System V message queue, there and back?",
         .source = "Stevens, UNIX Network Programming vol. 2 (1999), lat_svmsg",
+        .properties = "boundaries=yes,readers=several,when full=sender waits,"
+                      "other side gone=not told,hosts=this one,limit=kernel.msgmnb",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed, .remove = channel_remove,
     }, argc, argv);

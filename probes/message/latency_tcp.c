@@ -21,6 +21,7 @@ int main(int argc, char **argv)
         .title = "TCP",
         .question = "How long does a message take through a TCP connection over loopback, there and back?",
         .source = "lmbench lat_tcp (McVoy & Staelin 1996)",
+        .properties = "boundaries=no,readers=one,when full=sender waits,other side gone=told,hosts=any",
         .placements = "same,cross,free", .uses = "cpu,sched,net",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

@@ -24,6 +24,7 @@ int main(int argc, char **argv)
         .title = "UDP",
         .question = "How long does a message take as a UDP datagram over loopback, there and back?",
         .source = "lmbench lat_udp (McVoy & Staelin 1996)",
+        .properties = "boundaries=yes,readers=one,when full=message is lost,other side gone=not told,hosts=any",
         .placements = "same,cross,free", .uses = "cpu,sched,net",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

@@ -21,6 +21,8 @@ int main(int argc, char **argv)
         .title = "UNIX datagram socket",
         .question = "How long does a message take as a UNIX datagram, there and back?",
         .source = "unix(7), SOCK_DGRAM",
+        .properties = "boundaries=yes,readers=one,when full=sender waits,"
+                      "other side gone=told,hosts=this one,limit=net.unix.max_dgram_qlen",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

@@ -21,6 +21,7 @@ int main(int argc, char **argv)
         .title = "UNIX packet socket",
         .question = "How long does a message take through a UNIX seqpacket socket, there and back?",
         .source = "unix(7), SOCK_SEQPACKET",
+        .properties = "boundaries=yes,readers=one,when full=sender waits,other side gone=told,hosts=this one",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

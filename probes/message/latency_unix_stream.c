@@ -23,6 +23,7 @@ int main(int argc, char **argv)
         .title = "UNIX stream socket",
         .question = "How long does a message take through a UNIX stream socket, there and back?",
         .source = "lmbench lat_unix (McVoy & Staelin 1996)",
+        .properties = "boundaries=no,readers=one,when full=sender waits,other side gone=told,hosts=this one",
         .placements = "same,cross,free", .uses = "cpu,sched,ipc",
         .create = channel_new, .timed = &timed,
     }, argc, argv);

@@ -313,6 +313,17 @@ static void print_list(const char *key, const char *list, const char *quote)
     putchar(']');
 }
 
+/* An object of strings, from "name=value,name=value". */
+static void print_object(const char *key, const char *pairs)
+{
+    printf(",\"%s\":{", key);
+    for (const char *word = pairs; *word; word = next_word(word)) {
+        int name = (int)strcspn(word, "="), whole = (int)strcspn(word, ",");
+        printf("%s\"%.*s\":\"%.*s\"", word == pairs ? "" : ",", name, word, whole - name - 1, word + name + 1);
+    }
+    putchar('}');
+}
+
 static void print_parameter(const struct probe_param *p)
 {
     const char *quote = p->choices ? "\"" : "";
@@ -355,6 +366,8 @@ static void describe(const struct probe *probe)
     print_pair("baseline", probe->baseline);
     if (probe->title)
         print_pair("title", probe->title);
+    if (probe->properties)
+        print_object("properties", probe->properties);
     if (probe->family)
         print_pair("family", probe->family);
     if (probe->value_ms)

@@ -85,6 +85,8 @@ struct probe {
     unsigned value_ms;      /* optional: a session's values need be no longer; 0: as long as it asks for */
     const char *baseline;   /* optional: "question/way" of the case that measures this one's overhead; parameters of
                                the same name are passed on to it */
+    const char *properties; /* optional: what is known of it without measuring, for whoever has to choose, as
+                               "name=value,name=value" */
     const char *family;     /* optional: the name under which ways of one question are drawn and tabled together */
     const struct probe_metric *metrics; /* required: ends with {0}; the first is the main figure */
     const struct probe_param *params;   /* optional: ends with {0} */

@@ -49,10 +49,12 @@ class Load(Record, frozen=True, kw_only=True):
 class Channel(Record, frozen=True, kw_only=True):
     """A channel at one size: figures in seconds by metric, None for what it does not have.
 
-    misses: by which figure it misses the goal; None where it meets it, or there is none.
+    way: its identifier, as ``latency_pipe``; title: what people call it. misses: by which figure it misses the goal;
+    None where it meets it, or there is none.
     """
 
     way: str
+    title: str
     case: str
     properties: dict[str, str]
     figures: dict[str, float | None]
@@ -161,6 +163,7 @@ def _ranked(able: Iterable[CaseRuns], size: int, load: Load) -> tuple[Channel, .
     channels = [
         Channel(
             way=runs.planned.case.probe.partition("/")[2],
+            title=runs.descriptor.title or runs.planned.case.probe.partition("/")[2],
             case=runs.planned.case.name,
             properties=runs.descriptor.properties,
             figures=figures,
@@ -193,7 +196,8 @@ def _switch_overs(choices: Sequence[Choice], by: str) -> Iterable[SwitchOver]:
     for small, large in pairwise(sorted(answered, key=lambda choice: choice.size)):
         below, above = small.able[0].way, large.able[0].way
         if below != above:
-            yield SwitchOver(below=below, above=above, size=_crossing(small, large, below, above, by))
+            size = _crossing(small, large, below, above, by)
+            yield SwitchOver(below=small.able[0].title, above=large.able[0].title, size=size)
 
 
 def _crossing(small: Choice, large: Choice, below: str, above: str, by: str) -> int | None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from steelyard.judge.choose import FIGURES, Channel, Choice, Chosen
 from steelyard.show import comparison, void
 from steelyard.show.console import Console, words
-from steelyard.show.figure_text import PLACES
+from steelyard.show.naming import PLACES
 from steelyard.units import format_bytes, format_quantity
 
 #: Channels of a size that are shown; `--json` has them all.
@@ -35,6 +35,7 @@ def show(chosen: Chosen, console: Console) -> None:
         if chosen.void is None:
             console.print(words(f"{format_bytes(choice.size)}: ", (answer(choice, chosen), "bold")), soft_wrap=True)
         _channels(choice, console)
+    _properties(chosen, console)
     for over in chosen.switch_overs if chosen.void is None else ():
         where = f"about {format_bytes(over.size)}" if over.size else "somewhere between these sizes"
         console.print(f"The answer changes at {where}: {over.below} below, {over.above} above.")
@@ -53,19 +54,21 @@ def answer(choice: Choice, chosen: Chosen) -> str:
         return "no channel that can was measured"
     if not choice.able:
         best = choice.channels[0]
-        return f"none meets the goal; {best.way} comes nearest, with {_time(best.misses)}"
+        return f"none meets the goal; {best.title} comes nearest, with {_time(best.misses)}"
     best, *others = choice.able
     if not others or choice.verdict is None:
-        return f"take {best.way}, the only one"
+        return f"take {best.title}, the only one"
     second, margin = others[0], chosen.margin
     match choice.verdict.verdict:
         case "different":
             times = choice.verdict.ratio
-            return f"take {best.way}; {second.way} is next, at {times:.2f} times its {_HEADS[load.by]}"
+            return f"take {best.title}; {second.title} is next, at {times:.2f} times its {_HEADS[load.by]}"
         case "equivalent":
-            return f"take {best.way} or {second.way}: they are equal within {100 * margin:g} %"
+            return f"take {best.title} or {second.title}: they are equal within {100 * margin:g} %"
         case _:
-            return f"take {best.way}; whether {second.way} costs more is {comparison.verdict(choice.verdict, margin)}"
+            return (
+                f"take {best.title}; whether {second.title} costs more is {comparison.verdict(choice.verdict, margin)}"
+            )
 
 
 def _channels(choice: Choice, console: Console) -> None:
@@ -73,20 +76,33 @@ def _channels(choice: Choice, console: Console) -> None:
     table.add_column("channel", no_wrap=True)
     for name in FIGURES:
         table.add_column(_HEADS[name], justify="right", no_wrap=True)
-    properties = list(dict.fromkeys(name for channel in choice.channels for name in channel.properties))
-    for name in properties:
-        table.add_column(name, overflow="fold")
+    table.add_column("probe", no_wrap=True)
     for channel in choice.channels[:_MOST]:
         figures = (_time(channel.figures.get(name)) for name in FIGURES)
         table.add_row(
-            words(channel.way, style="cyan" if channel.misses is None else "dim"),
+            words(channel.title, style="cyan" if channel.misses is None else "dim"),
             *figures,
-            *(channel.properties.get(name, "") for name in properties),
+            words(channel.way, style="dim"),
         )
     console.print(table)
     if len(choice.channels) > _MOST:
         rest: list[Channel] = list(choice.channels[_MOST:])
-        console.print(f"  and {len(rest)} dearer: {', '.join(channel.way for channel in rest)}", style="dim")
+        console.print(f"  and {len(rest)} dearer: {', '.join(channel.title for channel in rest)}", style="dim")
+
+
+def _properties(chosen: Chosen, console: Console) -> None:
+    """What the channels of the answers can do, those of all sizes together."""
+    shown = {channel.title: channel.properties for choice in chosen.choices for channel in choice.channels[:_MOST]}
+    names = list(dict.fromkeys(name for properties in shown.values() for name in properties))
+    if not names:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("what they can", *names):
+        table.add_column(name, overflow="fold")
+    for title, properties in shown.items():
+        table.add_row(words(title, style="cyan"), *(properties.get(name, "") for name in names))
+    console.print()
+    console.print(table)
 
 
 def _time(seconds: float | None) -> str:

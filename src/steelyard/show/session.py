@@ -253,7 +253,7 @@ def _price_list(prices: PriceList, findings: Findings, console: Console) -> None
     others = dict.fromkeys((name for row in rows for name in row if name not in _PRICE_COLUMNS), 2)
     _grid(rows, {**_PRICE_COLUMNS, **others}, title, console)
     if prices.runner_up:
-        first, second = (name.partition("/")[2] for name in prices.cases[:2])
+        first, second = (naming.of_case(cases[name]) for name in prices.cases[:2])
         console.print(words(f"{second} against {first}: {comparison.verdict(prices.runner_up, MARGIN)}"))
     if any("switched" in row for row in rows):
         console.print(_SWITCHES_SAID, style="dim")

@@ -11,6 +11,8 @@ from tests.unit.judge.sessions import steady
 METRICS = (a_metric("round_trip"), a_metric("p99", over="p99", per="one"))
 PROPERTIES = {"pipe": {"boundaries": "no"}, "queue": {"boundaries": "yes"}, "ring": {"boundaries": "no"}}
 
+TITLES = {"pipe": "pipe", "queue": "queue", "ring": "ring in shared memory"}
+
 
 def a_channel(way, size, kind="process", placement="cross"):
     return Case(probe=f"message/latency_{way}", placement=placement, parameters={"size": size, "kind": kind})
@@ -27,6 +29,7 @@ def exchanged(costs, *, p99=None, skips=()):
             parameters=(an_integer("size", 1, maximum=65536), a_choice("kind", "process", "thread")),
             placements=("cross",) if way == "spin" else ("same", "cross"),
             family="latency",
+            title=TITLES.get(way),
             properties=PROPERTIES.get(way, {}),
         )
         for way, case in ways.items()
@@ -58,7 +61,7 @@ def test_the_cheapest_comes_first_with_the_verdict_of_the_runner_up():
 def test_where_the_answer_changes_is_said_between_the_sizes():
     chosen = choose(exchanged(TWO_SIZES), a_load(200, 65536))
     [over] = chosen.switch_overs
-    assert (over.below, over.above) == ("latency_ring", "latency_pipe")
+    assert (over.below, over.above) == ("ring in shared memory", "pipe")
     # Twice as dear at both ends the other way round: they cross in the geometric middle.
     assert over.size == pytest.approx((200 * 65536) ** 0.5, rel=0.01)
 
