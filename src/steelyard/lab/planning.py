@@ -82,7 +82,12 @@ class Planner:
     def __call__(self, cases: Sequence[PlannedCase], pilots: Mapping[str, Run], left_s: float | None) -> Plan:
         """The plan of the blocks."""
         here = {case.case.name for case in cases}
-        units = [unit for unit in self._question.units(pilots) if here.issuperset(unit)]
+        asked = self._question.units(pilots)
+        units = [unit for unit in asked if here.issuperset(unit)]
+        unknown = sum(not pilots.keys() >= set(unit) for unit in asked)
+        if left_s is not None and unknown:
+            counted = self._question.counted(unknown)
+            self._messages.say(f"{self._settings.budget} has no time for the pilot of {counted}: left out")
         if left_s is None or not units:
             return self._whole(cases, len(units))
         chosen, kept = plan.as_many_as_fit(cases, units, left_s, self._question.blocks)

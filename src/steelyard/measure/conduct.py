@@ -191,7 +191,9 @@ class Conductor:
 
     def _cases(self) -> dict[Case, bool]:
         """Everything to be run, each case once; True for what only serves the lab or another case."""
-        cases = dict.fromkeys(self._header.selection, False)
+        # A budget may have no time for all of them: then the pilot of what tells most comes first.
+        ordered = self._header.selection if self._budget_s is None else plan.most_telling_first(self._header.selection)
+        cases = dict.fromkeys(ordered, False)
         for case in self._header.selection:
             if baseline := self._work.baselines.get(case.name):
                 cases.setdefault(baseline, True)

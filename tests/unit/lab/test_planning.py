@@ -23,6 +23,7 @@ class Heard:
 
 
 CASES = [a_case(n=number) for number in range(6)]
+PILOTS = dict.fromkeys(case.name for case in CASES)
 CONTROL = a_planned(NULL_CASE, control=True, run_s=0.1)
 
 
@@ -68,14 +69,14 @@ def test_a_large_family_gets_more_blocks_than_the_default():
 
 def test_blocks_and_minutes_are_said_before_they_are_measured():
     heard = Heard()
-    made = Planner(comparisons(early=True), Settings(blocks=20), heard)(planned(), {}, None)
+    made = Planner(comparisons(early=True), Settings(blocks=20), heard)(planned(), PILOTS, None)
     assert made.blocks == 20
     assert heard.said == ["6 comparisons: 20 blocks at most, about 2 min 02 s; only 15 where all is clear by then"]
 
 
 def test_a_budget_with_room_for_all_says_how_many_blocks_fit():
     heard = Heard()
-    made = Planner(comparisons(), Settings(budget="10m"), heard)(planned(), {}, 600.0)
+    made = Planner(comparisons(), Settings(budget="10m"), heard)(planned(), PILOTS, 600.0)
     assert len(made.cases) == 7
     assert made.blocks >= blocks_with_looks(6)
     assert heard.said[0].startswith(f"6 comparisons: about {made.blocks} blocks fit into the budget")
@@ -83,7 +84,7 @@ def test_a_budget_with_room_for_all_says_how_many_blocks_fit():
 
 def test_a_short_budget_has_the_most_useful_part_and_says_what_all_would_take():
     heard = Heard()
-    made = Planner(comparisons(), Settings(budget="40s"), heard)(planned(), {}, 40.0)
+    made = Planner(comparisons(), Settings(budget="40s"), heard)(planned(), PILOTS, 40.0)
     kept = [case.case for case in made.cases if not case.control]
     assert kept == CASES[: len(kept)]
     assert 0 < len(kept) < 6
@@ -94,19 +95,27 @@ def test_a_short_budget_has_the_most_useful_part_and_says_what_all_would_take():
 
 def test_a_budget_that_decides_nothing_says_so_before():
     heard = Heard()
-    made = Planner(comparisons(), Settings(budget="5s"), heard)(planned(), {}, 5.0)
+    made = Planner(comparisons(), Settings(budget="5s"), heard)(planned(), PILOTS, 5.0)
     assert made.blocks == 1
     assert heard.said[0].startswith("5s is too short to decide anything: a first look at 4 comparisons; all 6 take ")
 
 
 def test_a_selection_gives_no_interval_below_six_blocks_and_says_so():
     heard = Heard()
-    made = Planner(each_case(CASES), Settings(blocks=2), heard)(planned(), {}, None)
+    made = Planner(each_case(CASES), Settings(blocks=2), heard)(planned(), PILOTS, None)
     assert (made.blocks, len(made.cases)) == (2, 7)
     assert heard.said == ["2 blocks will give no interval: 6 do (--blocks 6), in about 37 s"]
     heard.said.clear()
-    Planner(each_case(CASES), Settings(blocks=6), heard)(planned(), {}, None)
+    Planner(each_case(CASES), Settings(blocks=6), heard)(planned(), PILOTS, None)
     assert heard.said == []
+
+
+def test_what_had_no_time_for_a_pilot_is_counted_and_said():
+    heard = Heard()
+    pilots = {case.name: None for case in CASES[:4]}
+    Planner(each_case(CASES), Settings(budget="10m"), heard)(planned()[:4], pilots, 600.0)
+    assert heard.said[0] == "10m has no time for the pilot of 2 cases: left out"
+    assert heard.said[1].startswith("4 cases: ")
 
 
 def test_what_the_pilot_skipped_is_not_counted():

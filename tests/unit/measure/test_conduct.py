@@ -295,6 +295,16 @@ def test_a_case_whose_pilot_would_eat_the_budget_is_left_out_and_recorded():
     assert sum(run.wall_s for run in runs(lines)) <= 100.0
 
 
+def test_under_a_budget_one_case_of_each_probe_has_its_pilot_before_a_second_one():
+    cases = [a_case(probe, n=number) for probe in (FAST.probe, SLOW.probe) for number in range(3)]
+    without, within = (
+        [run.case for run in runs(conducted(header(selection=tuple(cases), **more)), role="pilot")][:2]
+        for more in ({}, {"blocks": None, "budget_s": 9.0})
+    )
+    assert without == [cases[0].name, cases[1].name]
+    assert within == [cases[0].name, cases[3].name]
+
+
 def test_a_budget_holds_the_pilot_the_repeats_and_the_sentinels():
     calm = MockRunner(costs=COSTS)
 
