@@ -48,8 +48,8 @@ _OF_TRANSCRIPT = tuple(name for name in Transcript.__struct_fields__ if name != 
 _OF_META = ("operations", "compiler", "flags", "timed", "counters", "counters_absent")
 #: The share of a budget that the pilot may take: a case whose pilot would begin later is left out, and recorded so.
 _PILOT_SHARE = 0.4
-#: Cases that have a pilot whatever the budget says: with fewer there is nothing to compare.
-_FEWEST_PILOTS = 2
+#: Cases that have a pilot whatever the budget says: two to compare, and what both are held against.
+_FEWEST_PILOTS = 3
 _TIMES = ("wall", "cpu", "user", "system")
 
 Append = Callable[[Line], None]
