@@ -12,14 +12,7 @@ import time
 import traceback
 from pathlib import Path
 
-try:
-    from cyclopts import CycloptsError
-except ModuleNotFoundError as error:  # a checkout that was not built, or an interpreter other than that of its .venv
-    sys.stderr.write(
-        f"steelyard: {error.name} is not installed for {sys.executable}: run `make build` in a checkout and call "
-        ".venv/bin/steelyard, or run `pip install .`\n"
-    )
-    sys.exit(72)
+from cyclopts import CycloptsError
 
 from steelyard.cli import build_app
 from steelyard.errors import Interrupted, OutOfMemoryError, OutputError, ReaderGoneError, SteelyardError, UsageError
