@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
@@ -75,9 +75,9 @@ class Terminal:
         """Print a sentence."""
         self.console.print(sentence, soft_wrap=True)
 
-    def progress(self, title: str) -> AbstractContextManager[Progress]:
+    def progress(self, session: str, titles: Mapping[str, str]) -> AbstractContextManager[Progress]:
         """Show a bar on a terminal, a line now and then in a log."""
-        return progress(self.console, title)
+        return progress(self.console, session, titles)
 
 
 def complain(sentence: str) -> None:

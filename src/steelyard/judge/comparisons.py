@@ -93,6 +93,7 @@ class Comparisons(Record, frozen=True, kw_only=True):
     caveats: tuple[str, ...]
     void: str | None = None
     metric: str | None = None
+    titles: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +307,7 @@ def compare_cases(
         left_out=tuple(left_out),
         caveats=(),
         void=void_reason(controls(session, by_name)),
+        titles=session.header.titles,
         metric=metric,
     )
 
@@ -390,6 +392,7 @@ def compare_sessions(
         left_out=tuple(left_out),
         caveats=tuple(caveats),
         void="; ".join(voids) or None,
+        titles={**b.header.titles, **a.header.titles},
         metric=metric,
     )
 

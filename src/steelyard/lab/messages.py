@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
@@ -17,8 +17,8 @@ class Messages(Protocol):
     def say(self, sentence: str) -> None:
         """Show a sentence for people, apart from the data."""
 
-    def progress(self, title: str) -> AbstractContextManager[Progress]:
-        """Show the progress of the session of this title for as long as the context lasts."""
+    def progress(self, session: str, titles: Mapping[str, str]) -> AbstractContextManager[Progress]:
+        """Show the progress of a session for as long as the context lasts; ``titles`` of mechanisms, by probe."""
 
 
 class Silent:
@@ -28,7 +28,7 @@ class Silent:
         """Drop it."""
 
     @contextmanager
-    def progress(self, title: str) -> Iterator[Progress]:  # noqa: ARG002
+    def progress(self, session: str, titles: Mapping[str, str]) -> Iterator[Progress]:  # noqa: ARG002
         """Show nothing."""
         yield _NoProgress()
 

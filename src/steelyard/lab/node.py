@@ -183,7 +183,7 @@ class _Measuring:
         try:
             path = own / f"{self._part.token}{SUFFIX}"
             try:
-                with self._messages.progress(self._part.token) as shown:
+                with self._messages.progress(self._part.token, header.titles) as shown:
                     session = self._lab.measure_alone(
                         header,
                         path,

@@ -183,7 +183,7 @@ class Lab:
                     raise SessionFileError(
                         f"another program resumed {where} while this one waited: look at it, then resume it again"
                     )
-                with self.messages.progress(str(where)) as shown:
+                with self.messages.progress(str(where), header.titles) as shown:
                     return self.measure_alone(
                         header,
                         where,

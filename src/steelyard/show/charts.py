@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from steelyard.judge.comparisons import Compared
+from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.plots import Plot, ReferencePoint, Series, Spot
 from steelyard.judge.report import Report
 from steelyard.limits import V8_BYTES, require_addresses
@@ -590,18 +591,26 @@ def verdict_colours(theme: Theme = PAGE) -> dict[str, str]:
     return {"different": theme.series[1], "equivalent": theme.series[2], "undecided": theme.soft}
 
 
-def ratios(cases: Sequence[Compared], margin: float, title: str, theme: Theme = PAGE) -> Row:
+def ratios(cases: Sequence[Compared], found: Comparisons, title: str, theme: Theme = PAGE) -> Row:
     """Each case's ratio with its interval; the band is the margin within which cases are called equivalent."""
+    margin = found.margin
+    names = _case_rows([case.case for case in cases], found.titles)
     furthest = max((max(case.ratio, 1 / case.ratio) for case in cases), default=1.1) * 1.25
     rows = [
         {
-            "case": case.case,
+            "case": names[case.case],
             "value": case.ratio,
             # An end without a bound, or far away, ends at the edge of the figure.
             "low": max(case.low, 1 / furthest),
             "high": furthest if case.high is None else min(case.high, furthest),
             "verdict": case.verdict,
-            "tip": f"{case.case}\n{percent(case.ratio)} {change_interval(case)}\n{verdict(case, margin)}",
+            "tip": "\n".join(
+                [
+                    naming.in_words(case.case, found.titles),
+                    f"{percent(case.ratio)} {change_interval(case)}",
+                    verdict(case, margin),
+                ]
+            ),
         }
         for case in cases
     ]
@@ -662,6 +671,13 @@ def ratios(cases: Sequence[Compared], margin: float, title: str, theme: Theme = 
     return drawing.spec(title, _ROW * max(1, len(rows)))
 
 
+def _case_rows(cases: Sequence[str], titles: Mapping[str, str]) -> dict[str, str]:
+    """A name for each case that no other has, in words where they tell it apart; what follows the slash is shown."""
+    words = {name: f"{name.partition('/')[0]}/{naming.in_words(name, titles)}" for name in cases}
+    counts = Counter(words.values())
+    return {name: said if counts[said] == 1 and not said.endswith(f"/{name}") else name for name, said in words.items()}
+
+
 def _round_ratios(furthest: float) -> list[float]:
     """Ticks on both sides of 1, as far as the figure reaches."""
     if furthest < 1.25:
@@ -702,5 +718,5 @@ def files(report: Report) -> dict[str, Row]:
     for number, compared in enumerate(report.comparisons):
         cases = sorted(compared.cases, key=lambda case: (-case.ratio, case.case))
         if cases:
-            found[f"ratios-{number}"] = ratios(cases, compared.margin, f"{compared.b} against {compared.a}", FILE)
+            found[f"ratios-{number}"] = ratios(cases, compared, f"{compared.b} against {compared.a}", FILE)
     return found

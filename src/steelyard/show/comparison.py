@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from steelyard.judge.comparisons import Compared, Comparisons
-from steelyard.show import void
+from steelyard.show import naming, void
 from steelyard.show.console import Console, words
 from steelyard.units import format_duration, format_quantity
 
@@ -62,7 +62,7 @@ def show(found: Comparisons, console: Console) -> None:
     table.add_column("verdict", overflow="fold")
     for case in found.cases:
         table.add_row(
-            case.case,
+            naming.with_name(case.case, found.titles),
             format_quantity(case.a, case.unit),
             format_quantity(case.b, case.unit),
             percent(case.ratio),
@@ -76,7 +76,7 @@ def show(found: Comparisons, console: Console) -> None:
             console.print(title, style="bold")
             for line in lines:
                 console.print(f"  {line}")
-    if apart := [case.case for case in found.cases if case.medians_disagree]:
+    if apart := [naming.with_name(case.case, found.titles) for case in found.cases if case.medians_disagree]:
         console.print(
             f"{', '.join(apart)}: the medians point the other way than the ratio, which is the middle of the ratios of "
             "single blocks: the machine changed between blocks, so believe the ratio"

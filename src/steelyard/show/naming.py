@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from steelyard.judge.cases import CaseFinding
-from steelyard.judge.plots import Bound, Plot, Series, Spot
 from steelyard.units import format_quantity
+
+if TYPE_CHECKING:  # progress needs names, and a command that only prints none of what judges
+    from steelyard.judge.cases import CaseFinding
+    from steelyard.judge.plots import Bound, Plot, Series, Spot
 
 #: Where the contexts of a case run, in words, by the identifier of the placement.
 PLACES = {"same": "one CPU", "cross": "two CPUs", "free": "unpinned"}

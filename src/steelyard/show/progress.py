@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from steelyard.records import Run
+from steelyard.show import naming
 from steelyard.show.console import Console
 from steelyard.units import format_duration
 
@@ -60,8 +61,8 @@ def _to_go(seconds: float) -> str:
 class _Trouble:
     """Says at once what went wrong with a run, or what it left behind; why runs are skipped, once for each reason."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, titles: Mapping[str, str]) -> None:
+        self._console, self._titles = console, titles
         self._reasons: set[str] = set()
 
     def say(self, run: Run) -> None:
@@ -70,19 +71,22 @@ class _Trouble:
         known = run.status == "skipped" and reason in self._reasons
         if run.status != "ok" and not known:
             style = "yellow" if run.status == "skipped" else "red"
-            self._console.print(f"{run.case} {run.error}", style=style, soft_wrap=True)
+            self._console.print(f"{self._named(run)} {run.error}", style=style, soft_wrap=True)
         if run.status == "skipped":
             self._reasons.add(reason)
         for leftover in run.leftovers:
-            self._console.print(f"{run.case}: {leftover}", style="yellow", soft_wrap=True)
+            self._console.print(f"{self._named(run)}: {leftover}", style="yellow", soft_wrap=True)
+
+    def _named(self, run: Run) -> str:
+        return naming.with_name(run.case, self._titles)
 
 
 class _Log:
     """A line now and then, and one for every failure and every leftover."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, titles: Mapping[str, str]) -> None:
         self._console = console
-        self._trouble = _Trouble(console)
+        self._trouble = _Trouble(console, titles)
         self._stage = ""
         self._last = time.monotonic()
         self._count = _Count()
@@ -106,8 +110,8 @@ class _Log:
 class _Bar:
     """A bar with the case at hand and the time to go."""
 
-    def __init__(self, bars: Progress, console: Console) -> None:
-        self._bars, self._trouble = bars, _Trouble(console)
+    def __init__(self, bars: Progress, console: Console, titles: Mapping[str, str]) -> None:
+        self._bars, self._titles, self._trouble = bars, titles, _Trouble(console, titles)
         self._task: TaskID | None = None
         self._count = _Count()
 
@@ -129,17 +133,16 @@ class _Bar:
         self._trouble.say(run)
         self._count.add(run)
         count, left = self._count, _to_go(seconds_left)
-        self._bars.update(
-            self._task, completed=count.done, total=count.total, count=str(count), left=left, case=run.case
-        )
+        case = naming.in_words(run.case, self._titles)
+        self._bars.update(self._task, completed=count.done, total=count.total, count=str(count), left=left, case=case)
 
 
 @contextmanager
-def progress(console: Console, path: str) -> Iterator[_Log | _Bar]:
-    """Progress for as long as the context lasts."""
+def progress(console: Console, path: str, titles: Mapping[str, str]) -> Iterator[_Log | _Bar]:
+    """Progress for as long as the context lasts; ``titles`` are those of mechanisms, by probe."""
     console.print(f"session: {path}", soft_wrap=True)
     if not console.is_terminal:
-        yield _Log(console)
+        yield _Log(console, titles)
         return
     columns = (
         SpinnerColumn(),
@@ -149,4 +152,4 @@ def progress(console: Console, path: str) -> Iterator[_Log | _Bar]:
         TextColumn("{task.fields[case]}", style="dim", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bars:
-        yield _Bar(bars, console)
+        yield _Bar(bars, console, titles)

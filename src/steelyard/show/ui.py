@@ -215,7 +215,7 @@ def compared(names: tuple[str, str], found: Comparisons) -> str:
     }
     rows = [
         (
-            tag("a", case.case, href=link("history", case=case.case), class_="case"),
+            tag("a", named(naming.in_words(case.case, found.titles), case.case), href=link("history", case=case.case)),
             format_quantity(case.a, case.unit),
             format_quantity(case.b, case.unit),
             comparison.percent(case.ratio),

@@ -78,9 +78,19 @@ def test_a_published_figure_is_a_reference_point_that_says_where_it_is_from_and_
 
 def test_ratios_keep_what_reaches_too_far_inside_the_figure(report):
     [compared] = report.comparisons
-    drawn = charts.ratios(compared.cases, compared.margin, "all")["datasets"]["ratios"]
+    drawn = charts.ratios(compared.cases, compared, "all")["datasets"]["ratios"]
     assert {row["verdict"] for row in drawn} >= {"different"}
     assert all(0 < row["low"] <= row["high"] for row in drawn)
+
+
+def test_a_ratio_stands_in_the_words_of_its_mechanism_where_they_tell_it_apart(report):
+    [compared] = report.comparisons
+    titles = {"switch/yield": "sched_yield", "lock/counter_mutex": "lock", "lock/counter_atomic": "lock"}
+    found = msgspec.structs.replace(compared, titles=titles)
+    rows = [row["case"] for row in charts.ratios(compared.cases, found, "all")["datasets"]["ratios"]]
+    assert len(set(rows)) == len(compared.cases)
+    assert "switch/sched_yield, contexts 2, kind thread, one CPU" in rows
+    assert "lock/counter_mutex[contexts=5,kind=process]@free" in rows
 
 
 def test_series_of_a_large_family_look_different():

@@ -93,3 +93,9 @@ def test_words_that_look_like_markup_are_printed_as_they_are():
 def test_for_programs_figures_are_in_base_units():
     [case] = comparison.as_json(comparisons(compared("undecided", more_blocks=12, more_minutes=2.0)))
     assert (case["a"], case["ratio"], case["more_seconds"]) == (100e-9, 1.1, 120.0)
+
+
+def test_a_case_has_the_title_of_its_mechanism_beside_its_name():
+    text = shown(compared(), compared(case="vdso against syscall"), titles={"example/steady": "steady example"})
+    assert "steady example (example/steady@same)" in text
+    assert "vdso against syscall" in text

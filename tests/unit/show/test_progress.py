@@ -11,10 +11,10 @@ from tests.making import a_case, a_failed_run, a_run
 CASE = a_case()
 
 
-def told(*runs, planned: int | None = None, terminal: bool = False) -> str:
+def told(*runs, planned: int | None = None, terminal: bool = False, titles=None) -> str:
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=terminal)
-    with progress(console, "a.session.jsonl") as shown:
+    with progress(console, "a.session.jsonl", titles or {}) as shown:
         shown.begin("pilot", 1.0, 1)
         shown.begin("blocks", 65.0, len(runs) if planned is None else planned)
         for run in runs:
@@ -60,7 +60,7 @@ def test_what_is_repeated_is_none_of_the_planned_runs(monkeypatch, terminal):
 def test_that_disturbed_runs_are_being_repeated_is_said(monkeypatch, terminal):
     monkeypatch.setattr("steelyard.show.progress._LOG_EVERY_S", 0.0)
     out = io.StringIO()
-    with progress(Console(file=out, width=100, force_terminal=terminal), "a.session.jsonl") as shown:
+    with progress(Console(file=out, width=100, force_terminal=terminal), "a.session.jsonl", {}) as shown:
         shown.begin("blocks", 65.0, 2)
         for run in (a_run(CASE, 1), a_run(CASE, 2)):
             shown.ran(run, 5.0)
@@ -87,3 +87,9 @@ def test_a_reason_for_which_many_are_skipped_is_said_once_and_each_failure_by_it
     assert said.count("wrk is not installed") == 1
     assert "request/nginx@cross request/nginx: wrk is not installed" in said
     assert told(*runs).count("wrk is not installed") == 3
+
+
+def test_a_mechanism_has_its_title_beside_its_case():
+    titles = {"example/steady": "steady example"}
+    assert "steady example (example/steady@same) oops" in told(a_failed_run(CASE, 1, "oops"), titles=titles)
+    assert "steady example, one CPU" in told(a_run(CASE), terminal=True, titles=titles)

@@ -62,7 +62,7 @@ def _pair(found: Comparisons, label: str, number: int) -> Markup:
 
 def _group(name: str, question: str, cases: list[Compared], found: Comparisons) -> Markup:
     ordered = sorted(cases, key=lambda case: (-case.ratio, case.case))
-    figure = figures.ratios(name, question, ordered, found.margin)
+    figure = figures.ratios(name, question, ordered, found)
     differ = sum(case.verdict == "different" for case in cases)
     if differ and len(cases) <= _OPEN:
         return figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from steelyard.judge.comparisons import Compared
+from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.plots import Plot, Series
 from steelyard.show import charts, naming, steps
 from steelyard.show.comparison import interval, percent, verdict
@@ -218,9 +218,10 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:].rstrip('.')}."
 
 
-def ratios(name: str, title: str, cases: Sequence[Compared], margin: float) -> Markup:
+def ratios(name: str, title: str, cases: Sequence[Compared], found: Comparisons) -> Markup:
     """How cases differ between two sessions."""
-    spec = charts.ratios(cases, margin, title)
+    margin = found.margin
+    spec = charts.ratios(cases, found, title)
     counts = {word: sum(case.verdict == word for case in cases) for word in charts.MARKS}
     colours = charts.verdict_colours()
     buttons = [
@@ -230,7 +231,7 @@ def ratios(name: str, title: str, cases: Sequence[Compared], margin: float) -> M
     ]
     rows = [
         (
-            tag("span", case.case, class_="case"),
+            named(naming.in_words(case.case, found.titles), case.case),
             format_quantity(case.a, case.unit),
             format_quantity(case.b, case.unit),
             percent(case.ratio),
