@@ -68,10 +68,13 @@ if(RUST_PROGRAMS)
   # Cargo knows best what is up to date; it is asked at each build. What it is linked to it doesn't look at.
   file(SHA256 ${CMAKE_CURRENT_LIST_DIR}/../c/counters.c COUNTERS_DIGEST)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../c/counters.c)
+  # cargo links by cc unless it is told another, and a machine may have clang alone.
+  string(TOUPPER "CARGO_TARGET_${RUST_HOST}_LINKER" RUST_LINKER)
+  string(REPLACE "-" "_" RUST_LINKER "${RUST_LINKER}")
   add_custom_target(probes_rust ALL
     COMMAND ${CMAKE_COMMAND} -E env "PROBE_COMPILER=${RUST_VERSION}" "PROBE_FLAGS=${RUST_FLAGS}"
       "PROBE_COUNTERS=${COUNTERS_DIGEST}" "RUSTFLAGS=$ENV{RUSTFLAGS} -L native=$<TARGET_FILE_DIR:counters_static>"
-      CARGO_TARGET_DIR=${RUST}/target CARGO_TERM_COLOR=never
+      CARGO_TARGET_DIR=${RUST}/target CARGO_TERM_COLOR=never "${RUST_LINKER}=${CMAKE_C_COMPILER}"
       ${CARGO} build --quiet --release --offline ${RUST_LOCKED} --manifest-path ${RUST}/Cargo.toml
     VERBATIM)
   add_dependencies(probes_rust counters_static)
