@@ -2,6 +2,7 @@
 /* coro_fiber - a coroutine with a stack for each connection, on one loop of engines/coro.
  *
  * Known answer: checksum and result of each request.  Limits: one CPU.
+ * Assembly: serve_work contains (imul|madd|mul )
  * Source: engines/coro; async_simple's study compares the same. */
 #include "../support/cpp/serving.hpp"
 

@@ -2,6 +2,7 @@
 /* coro_lazy - a stackless coroutine of C++ for each connection, on one loop of engines/coro.
  *
  * Known answer: checksum and result of each request.  Limits: one CPU; each call below which a request waits is a coroutine.
+ * Assembly: serve_work contains (imul|madd|mul )
  * Source: engines/coro; async_simple's study compares the same. */
 #include "../support/cpp/serving.hpp"
 

@@ -6,6 +6,7 @@
  *
  * Known answer: checksum and result of each request.
  * Limits: one CPU. The lock costs what an uncontended one does: no other thread can hold it.
+ * Assembly: serve_work contains (imul|madd|mul )
  * Source: Kegel, The C10K problem (1999); epoll(7). */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,6 +2,7 @@
  * fork - a process for each connection: the model of inetd and the first servers of the web.
  *
  * Known answer: checksum and result of each request.  Limits: a process is forked for each connection and ends with it.
+ * Assembly: serve_work contains (imul|madd|mul )
  * Source: Stevens, UNIX Network Programming (1998), section 30.5. */
 #include <signal.h>
 #include <sys/socket.h>

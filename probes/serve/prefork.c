@@ -3,6 +3,7 @@
  *
  * Known answer: checksum and result of each request.
  * Limits: a connection that is kept open keeps its process; more connections than processes wait.
+ * Assembly: serve_work contains (imul|madd|mul )
  * Source: Stevens, UNIX Network Programming (1998), section 30.6; Apache httpd, mpm_prefork. */
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -2,6 +2,7 @@
  * thread - a thread for each connection, blocking calls: the model that Apache's worker and most of Java had.
  *
  * Known answer: checksum and result of each request.  Limits: a thread is created for each connection and ends with it.
+ * Assembly: serve_work contains (imul|madd|mul )
  * Source: Stevens, UNIX Network Programming (1998), section 26. */
 #include <pthread.h>
 #include <stdint.h>

@@ -4,6 +4,7 @@
  * One epoll is the queue: a connection is in it once, and whoever takes it puts it back after the answer.
  *
  * Known answer: checksum and result of each request.  Limits: at most as many requests wait at a time as there are threads.
+ * Assembly: serve_work contains (imul|madd|mul )
  * Source: epoll(7), EPOLLONESHOT; Welsh, SEDA (2001), section 2. */
 #include <pthread.h>
 #include <stdint.h>

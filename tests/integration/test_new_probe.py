@@ -51,7 +51,7 @@ def test_it_is_in_the_table_of_the_documentation(added):
     pytest.importorskip("docutils")
     result = added.do("docs", added.folder / "docs")
     assert result.returncode == 0, result.stderr
-    assert "| `novelty/copied`: " in (added.folder / "docs" / "probes.md").read_text()
+    assert "`novelty/copied`: " in (added.folder / "docs" / "probes.md").read_text()
 
 
 def test_the_protocol_tests_find_it_and_it_passes_them(added):

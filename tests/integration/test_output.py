@@ -102,7 +102,7 @@ def program(*words, before="", after="", **environment):
 PRINTING = [
     "show SESSION",
     "show SESSION --json",
-    "claims SESSION --short",
+    "claims SESSION --all",
     "export SESSION --format csv",
     "list null",
     "--help",

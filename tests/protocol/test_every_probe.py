@@ -80,9 +80,9 @@ def descriptor(name, pytestconfig):
     return descriptors(pytestconfig)[name]
 
 
-def started(name: str, *arguments: str, folder, run_id: str = "none", **more) -> subprocess.Popen[bytes]:
+def started(name: str, *arguments: str, folder, run_id: str = "", **more) -> subprocess.Popen[bytes]:
     """Start a probe in a session of its own; nobody inherits its orphans but init."""
-    environment = {**os.environ, "STEELYARD_RUN_ID": run_id, "TMPDIR": str(folder)}
+    environment = {**os.environ, "STEELYARD_RUN_ID": run_id or secrets.token_hex(6), "TMPDIR": str(folder)}
     return subprocess.Popen(
         [*catalog.command(PROBES[name]), *arguments],
         stdin=subprocess.DEVNULL,
