@@ -27,7 +27,7 @@ def test_a_session_answers_on_one_screen_and_for_programs(recorded, capsys):
     assert main(["choose", "message", "--size", "1", "--session", recorded]) == 0
     text = capsys.readouterr().out
     assert "messages between two processes on two CPUs" in text
-    assert "1 B: take latency_shm_ring; latency_" in text
+    assert "1 B: take ring in shared memory; " in text
     assert len(text.splitlines()) < 30
     assert main(["choose", "message", "--size", "1", "--session", recorded, "--json"]) == 0
     [choice] = json.loads(capsys.readouterr().out)["choices"]
