@@ -555,6 +555,11 @@ class Session(Record, frozen=True, kw_only=True):
     resumed: tuple[Resumed, ...]
     end: End | None
 
+    @property
+    def blocks(self) -> int:
+        """The blocks that it has; of a session without an end those that were begun."""
+        return self.end.blocks if self.end else max((run.block for run in self.runs if run.role == "block"), default=0)
+
 
 # --- what stands for the runs of a session ----------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 import msgspec
 import pytest
 
-from steelyard.records import CasePattern, Counter, Value, counter_metrics
-from tests.making import a_case, a_descriptor, a_metric, a_run, a_value, an_integer, counted
+from steelyard.records import CasePattern, Counter, End, Value, counter_metrics
+from tests.making import a_case, a_descriptor, a_metric, a_run, a_session, a_value, an_integer, counted
 
 
 def test_a_case_is_named_by_probe_parameters_and_placement():
@@ -113,3 +113,9 @@ def test_instructions_per_cycle_are_scaled_both():
 
 def test_a_value_of_before_there_were_counters_is_read():
     assert msgspec.json.decode(b'{"operations":1,"wall_ns":2,"counts":{"checked":1}}', type=Value).counters is None
+
+
+def test_the_blocks_of_a_session_without_an_end_are_those_begun_and_the_last_sentinel_is_in_none():
+    runs = [a_run(block=1), a_run(block=2), a_run(block=3, role="sentinel")]
+    end = End(at="2026-01-01T00:00:00+00:00", reason="blocks", blocks=2, wall_s=1.0, timed_s=0.5)
+    assert [a_session(*lines).blocks for lines in ((), runs, (*runs, end))] == [0, 2, 2]

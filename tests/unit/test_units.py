@@ -2,7 +2,15 @@
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.units import format_bytes, format_duration, format_interval, format_quantity, parse_bytes, parse_duration
+from steelyard.units import (
+    counted,
+    format_bytes,
+    format_duration,
+    format_interval,
+    format_quantity,
+    parse_bytes,
+    parse_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +73,8 @@ def test_lengths_of_time_for_people():
 )
 def test_sizes_of_memory_are_in_powers_of_two(size, text):
     assert format_bytes(size) == text
+
+
+def test_a_number_stands_with_what_it_counts():
+    assert [counted(number, "block") for number in (0, 1, 2)] == ["0 blocks", "1 block", "2 blocks"]
+    assert [counted(number, "erratum", "errata") for number in (1, 2)] == ["1 erratum", "2 errata"]

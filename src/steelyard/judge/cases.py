@@ -15,6 +15,7 @@ from steelyard.judge.stats.modes import LEAST_RATIO, find_modes
 from steelyard.judge.stats.summary import subtract_overhead, summarise
 from steelyard.judge.studies import Library
 from steelyard.records import Better, Case, CasePattern, Loops, Metric, Placement, Record, Scalar, Session, Skip, Value
+from steelyard.units import counted
 
 #: Above this share of the time a counter was there for all of it: its clock starts some nanoseconds early or late.
 _WHOLE = 0.99
@@ -237,7 +238,7 @@ def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[str, ...]:
     if shape := _warm_up(runs):
         said.append(shape)
     if main.low is None:
-        said.append(f"{main.n} {'run' if main.n == 1 else 'runs'}: at least 6 are needed for an interval at 95 %")
+        said.append(f"{counted(main.n, 'run')}: at least 6 are needed for an interval at 95 %")
     if main.net is not None and main.net.high is not None and main.net.high < 0:
         said.append(f"its overhead {main.net.baseline} measures larger than itself: do not subtract it here")
     said += _doubts_of_counters(runs)

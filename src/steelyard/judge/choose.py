@@ -149,7 +149,7 @@ def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
         path=session.path,
         machine=session.header.machine.facts.get("cpu", "a machine"),
         cpus=session.header.machine.facts.get("logical cpus", "?"),
-        blocks=session.end.blocks if session.end else max((run.block for run in session.runs), default=0),
+        blocks=session.blocks,
         load=load,
         choices=choices,
         switch_overs=tuple(_switch_overs(choices, load.by)),

@@ -17,6 +17,7 @@ from steelyard.judge.stats.checks import matched
 from steelyard.judge.stats.comparison import Comparison, Verdict, compare_paired
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.records import Case, Record, Session
+from steelyard.units import counted
 
 #: Confidence at which a control must fail: one good session in a thousand.
 _CONFIDENCE = 0.999
@@ -59,15 +60,11 @@ def _percent(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.1f} %"
 
 
-def _blocks(n: int) -> str:
-    return f"{n} block" if n == 1 else f"{n} blocks"
-
-
 def _identical(by_name: Mapping[str, CaseRuns]) -> Control | None:
     compared = _compare(by_name, _null(0, 0), _null(0, 1), _CONFIDENCE, _MARGIN)
     if compared is None:
         return None
-    said = f"two copies of one program differ by {_percent(compared.ratio)} over {_blocks(compared.n)}"
+    said = f"two copies of one program differ by {_percent(compared.ratio)} over {counted(compared.n, 'block')}"
     if not np.isfinite(compared.high):
         # Without an interval at this confidence the control cannot fail, so it has not passed either.
         return Control(name="identical copies", state="too few blocks to tell", said=said)
@@ -83,7 +80,7 @@ def _planted(by_name: Mapping[str, CaseRuns]) -> Control | None:
         return None
     found = usual.low > 1.0
     elsewhere = strict.low > PLANTED * (1 + _MARGIN) or strict.high < PLANTED / (1 + _MARGIN)
-    said = f"planted +5.0 %, measured {_percent(usual.ratio)} over {_blocks(usual.n)}"
+    said = f"planted +5.0 %, measured {_percent(usual.ratio)} over {counted(usual.n, 'block')}"
     if elsewhere or (not found and usual.n >= _BLOCKS_TO_FIND):
         return Control(name="planted difference", state="failed", said=said)
     return Control(name="planted difference", state="passed" if found else "too few blocks to tell", said=said)

@@ -110,7 +110,7 @@ def judge(session: Session, library: Library | None = None) -> Findings:
         complete=end is not None,
         void=void_reason(checks),
         controls=checks,
-        blocks=end.blocks if end else max((run.block for run in block_runs), default=0),
+        blocks=session.blocks,
         wall_s=end.wall_s if end else None,
         timed_share=end.timed_s / end.wall_s if end and end.wall_s else None,
         cases=tuple(cases),

@@ -22,6 +22,7 @@ from steelyard.judge.samples import CaseRuns, case_runs, runs_of
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.judge.stats.planning import fewest_blocks
 from steelyard.records import Case, Record, Session
+from steelyard.units import counted
 
 #: Differences below this do not choose a server.
 MARGIN = 0.05
@@ -154,7 +155,7 @@ def weigh(session: Session, *, margin: float = MARGIN) -> Weighed:
             labels.get(skip.subject, way): skip.reason for skip in session.skips if (way := _way_of(skip.subject))
         },
         alone_s=alone_s,
-        blocks=session.end.blocks if session.end else max((run.block for run in session.runs), default=0),
+        blocks=session.blocks,
         advice=advice,
         margin=margin,
         cheapest=by_cpu[0] if by_cpu else None,
@@ -173,8 +174,8 @@ def _labels(session: Session) -> dict[str, str]:
         if sweep[way] == 1:
             return way
         workers, threads = (int(case.parameters.get(name, 0)) for name in ("workers", "threads"))
-        of_each = f" of {threads} thread{'s' if threads > 1 else ''}" if threads else ""
-        return f"{way}, {workers} worker{'s' if workers > 1 else ''}{of_each}"
+        of_each = f" of {counted(threads, 'thread')}" if threads else ""
+        return f"{way}, {counted(workers, 'worker')}{of_each}"
 
     return {case.name: label(case) for case in cases}
 

@@ -131,7 +131,7 @@ def _session_row(number: int, session: Session) -> tuple[Any, ...]:
         _joined(sorted({run.compiler for run in session.runs} - {""})),
         " ".join(header.command),
         header.seed,
-        end.blocks if end else max((run.block for run in session.runs), default=0),
+        session.blocks,
         end is not None,
         end.reason if end else None,
         end.wall_s if end else None,

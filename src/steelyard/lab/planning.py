@@ -13,7 +13,7 @@ from steelyard.lab.messages import Messages
 from steelyard.measure import plan
 from steelyard.records import Case, Plan, PlannedCase, Run
 from steelyard.settings import Settings
-from steelyard.units import format_duration
+from steelyard.units import counted, format_duration
 
 _LOOKS = 4
 
@@ -52,7 +52,7 @@ class Question:
 
     def counted(self, number: int) -> str:
         """``1 comparison``, ``6 comparisons``."""
-        return f"{number} {self.one if number == 1 else self.many}"
+        return counted(number, self.one, self.many)
 
 
 def each_case(cases: Sequence[Case]) -> Question:
@@ -86,8 +86,8 @@ class Planner:
         units = [unit for unit in asked if here.issuperset(unit)]
         unknown = sum(not pilots.keys() >= set(unit) for unit in asked)
         if left_s is not None and unknown:
-            counted = self._question.counted(unknown)
-            self._messages.say(f"{self._settings.budget} has no time for the pilot of {counted}: left out")
+            left_out = self._question.counted(unknown)
+            self._messages.say(f"{self._settings.budget} has no time for the pilot of {left_out}: left out")
         if left_s is None or not units:
             return self._whole(cases, len(units))
         chosen, kept = plan.as_many_as_fit(cases, units, left_s, self._question.blocks)
@@ -100,14 +100,14 @@ class Planner:
         needed = self._question.blocks(units) if units else 1
         if blocks < needed:
             self._messages.say(
-                f"{_blocks(blocks)} will give no interval: {needed} do (--blocks {needed}), in about "
+                f"{counted(blocks, 'block')} will give no interval: {needed} do (--blocks {needed}), in about "
                 f"{format_duration(needed * plan.block_seconds(cases))}"
             )
         elif self._question.early and units:
             first = next(look for look in (*look_blocks(blocks), blocks) if _can_decide(units, look, blocks))
             sooner = f"; only {first} where all is clear by then" if first < blocks else ""
             self._messages.say(
-                f"{self._question.counted(units)}: {_blocks(blocks)} at most, about "
+                f"{self._question.counted(units)}: {counted(blocks, 'block')} at most, about "
                 f"{format_duration(blocks * plan.block_seconds(cases))}{sooner}"
             )
         return Plan(cases=tuple(cases), blocks=blocks)
@@ -117,18 +117,14 @@ class Planner:
         question, asked = self._question, self._settings.budget
         if kept == len(units):
             return (
-                f"{question.counted(kept)}: about {_blocks(made.blocks)} fit into the budget, and "
+                f"{question.counted(kept)}: about {counted(made.blocks, 'block')} fit into the budget, and "
                 f"{question.blocks(kept)} are enough to decide"
             )
         needed = question.blocks(len(units))
         whole_s = needed * plan.block_seconds(plan.fit(cases, 0.0)) / plan.PLANNED_SHARE
-        advice = f"all {len(units)} take {_blocks(needed)}, about {format_duration(whole_s)} after the pilot"
+        advice = f"all {len(units)} take {counted(needed, 'block')}, about {format_duration(whole_s)} after the pilot"
         if kept == 0:
             names = {case.case.name for case in made.cases}
             shown = sum(names.issuperset(unit) for unit in units)
             return f"{asked} is too short to decide anything: a first look at {question.counted(shown)}; {advice}"
-        return f"{asked} has room for {question.counted(kept)} in {_blocks(question.blocks(kept))}; {advice}"
-
-
-def _blocks(number: int) -> str:
-    return f"{number} block" if number == 1 else f"{number} blocks"
+        return f"{asked} has room for {question.counted(kept)} in {counted(question.blocks(kept), 'block')}; {advice}"

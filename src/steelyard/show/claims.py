@@ -16,7 +16,7 @@ from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings, FigureSeen, GrowthSeen, RangeSeen, Settle
 from steelyard.show import machine_code, naming, void
 from steelyard.show.console import Console, words
-from steelyard.units import format_interval, format_quantity
+from steelyard.units import counted, format_interval, format_quantity
 
 STYLES = {
     ClaimVerdict.HOLDS: "bold green",
@@ -170,7 +170,7 @@ def _range(seen: RangeSeen, titles: Titles) -> str:
     else:
         case, space, more = seen.of.partition(" ")
         what = f"{naming.with_name(case, titles)}{space}{more}"
-    by = _blocks(seen.n) if seen.n else "simulated"
+    by = counted(seen.n, "block") if seen.n else "simulated"
     return f"{_number(seen)} ({what}, {by}); claimed: {_claimed(seen)}"
 
 
@@ -218,15 +218,11 @@ def _figure(figure: FigureSeen, titles: Titles) -> str:
 def _settle(settle: Settle) -> str:
     if settle.blocks is None or settle.minutes is None:
         return "it lies on an end of the range: more blocks will not tell"
-    return f"about {_blocks(settle.blocks)} more, {_time(settle.minutes)}"
+    return f"about {counted(settle.blocks, 'block')} more, {_time(settle.minutes)}"
 
 
 def _time(minutes: float) -> str:
     return "under a minute" if minutes < 1 else f"about {minutes:.0f} min"
-
-
-def _blocks(n: int) -> str:
-    return f"{n} block" if n == 1 else f"{n} blocks"
 
 
 def counts(findings: ClaimFindings) -> str:

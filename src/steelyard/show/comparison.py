@@ -10,7 +10,7 @@ from rich.table import Table
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.show import naming, void
 from steelyard.show.console import Console, words
-from steelyard.units import format_duration, format_quantity
+from steelyard.units import counted, format_duration, format_quantity
 
 _STYLES = {"different": "bold", "equivalent": "green", "undecided": "yellow"}
 
@@ -35,8 +35,8 @@ def verdict(case: Compared, margin: float) -> str:
         case "equivalent":
             return f"equivalent within {100 * margin:g} %"
         case _ if case.more_blocks is not None and case.more_minutes is not None:
-            blocks = "block" if case.more_blocks == 1 else "blocks"
-            return f"undecided: {case.more_blocks} more {blocks}, about {format_duration(60 * case.more_minutes)}"
+            more = counted(case.more_blocks, "more block")
+            return f"undecided: {more}, about {format_duration(60 * case.more_minutes)}"
         case _ if case.more_blocks is not None:
             each = " of each" if case.counted == "runs" else ""
             return f"undecided: {case.more_blocks} more {case.counted}{each}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from steelyard.judge.placing import BENCHMARK, Placing
 from steelyard.show.console import Console, grid, words
 from steelyard.show.doubts import show_skips
-from steelyard.units import format_duration, format_quantity
+from steelyard.units import counted, format_duration, format_quantity
 
 _BAR_WIDTH = 40
 _MOST_ROWS = 24
@@ -95,8 +95,8 @@ def place_in_words(placing: Placing) -> str:
     """The sentence that says where this machine lives."""
     cpus, main = placing.observation.cpus, placing.main
     said = (
-        f"Your run queue is {placing.mean:.1f} long, 99 % of the time at most {placing.p99}, over {cpus} "
-        f"CPU{'s' if cpus > 1 else ''}"
+        f"Your run queue is {placing.mean:.1f} long, 99 % of the time at most {placing.p99}, over "
+        f"{counted(cpus, 'CPU')}"
     )
     if main is None or placing.cpu_share is None:
         return f"{said}."

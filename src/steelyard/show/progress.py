@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from steelyard.records import Run
 from steelyard.show import naming
 from steelyard.show.console import Console
-from steelyard.units import format_duration
+from steelyard.units import counted, format_duration
 
 _LOG_EVERY_S = 30.0
 
@@ -49,7 +49,7 @@ class _Count:
         left = self._disturbed - self._again
         again = f", {self._again} repeated" if self._again else ""
         if left > 0:
-            again = f", repeating {left} disturbed run{'s' if left > 1 else ''}"
+            again = f", repeating {counted(left, 'disturbed run')}"
         return f"{self._first} of {self.total}{again}"
 
 

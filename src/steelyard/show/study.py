@@ -19,7 +19,7 @@ from steelyard.show import figure_text, naming, tables, void
 from steelyard.show.claims import SIGNS, STYLES
 from steelyard.show.console import Console, words
 from steelyard.show.doubts import said_once
-from steelyard.units import format_duration, format_quantity
+from steelyard.units import counted, format_duration, format_quantity
 
 _ASKED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED)
 #: Reasons for an absence that the summary says, and names for each.
@@ -158,7 +158,7 @@ def show_summary(found: Replication, console: Console) -> None:
     void.show(session.void, console)
     if session.void:
         return
-    console.print(counted(found))
+    console.print(verdicts(found))
     for one in found.telling:
         console.print(words((f"{SIGNS[one.verdict]} ", STYLES[one.verdict]), one.claim.statement))
         console.print(Padding(words(f"then {one.claim.said}", style="dim"), (0, 0, 0, 2), expand=False))
@@ -174,20 +174,16 @@ def show_summary(found: Replication, console: Console) -> None:
     console.print()
 
 
-def counted(found: Replication) -> str:
+def verdicts(found: Replication) -> str:
     """How many statements got which verdict, and what else the study has."""
     asked = sum(found.counts.get(verdict, 0) for verdict in _ASKED)
     rest = len(found.claims.findings) - asked
     holds, fails, undecided = (found.counts.get(verdict, 0) for verdict in _ASKED)
     return (
-        f"{_many(len(found.claims.findings), 'statement')}: {holds} hold, {fails} fail, {undecided} undecided, "
-        f"{rest} not asked; {_many(len(found.tables), 'table')}, "
-        f"{_many(len(found.errata), 'erratum', 'errata')}"
+        f"{counted(len(found.claims.findings), 'statement')}: {holds} hold, {fails} fail, {undecided} undecided, "
+        f"{rest} not asked; {counted(len(found.tables), 'table')}, "
+        f"{counted(len(found.errata), 'erratum', 'errata')}"
     )
-
-
-def _many(number: int, one: str, several: str = "") -> str:
-    return f"{number} {one if number == 1 else several or f'{one}s'}"
 
 
 def sure(found: Replication) -> list[tuple[str, str]]:
@@ -198,7 +194,7 @@ def sure(found: Replication) -> list[tuple[str, str]]:
     lines = [
         (
             "how sure",
-            f"{', '.join(states) or 'controls passed'}; {_many(session.blocks, 'block')}; {session.disturbed_runs} of "
+            f"{', '.join(states) or 'controls passed'}; {counted(session.blocks, 'block')}; {session.disturbed_runs} of "
             f"{session.runs} runs disturbed; a wrong verdict among all {len(found.claims.findings)} has a chance of "
             f"{1 - found.claims.confidence:.0%} at the most",
         )
@@ -206,7 +202,7 @@ def sure(found: Replication) -> list[tuple[str, str]]:
     if open_ones:
         known = [one.settle.blocks for one in open_ones if one.settle and one.settle.blocks]
         more = f": about {max(known)} more blocks would decide {len(known)} of them" if known else ""
-        lines.append(("", f"{_many(len(open_ones), 'statement')} undecided{more}"))
+        lines.append(("", f"{counted(len(open_ones), 'statement')} undecided{more}"))
     return lines
 
 

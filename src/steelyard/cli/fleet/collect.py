@@ -11,6 +11,7 @@ from steelyard.cli import _output as output
 from steelyard.errors import IncompleteError, SessionFileError, UsageError
 from steelyard.keep import fleet
 from steelyard.keep.fleet import FleetFolder
+from steelyard.units import counted
 
 
 def command(folder: Path, *outputs: Path, plan: Path | None = None) -> None:
@@ -45,7 +46,7 @@ def command(folder: Path, *outputs: Path, plan: Path | None = None) -> None:
         else:
             new += fresh
             there += not fresh
-    output.say(f"{new} new session{'s' if new != 1 else ''} brought in, {there} there already")
+    output.say(f"{counted(new, 'new session')} brought in, {there} there already")
     if wrong:
         raise IncompleteError(f"{wrong} left out: measure {'it' if wrong == 1 else 'them'} again")
     if not new and not there:

@@ -13,7 +13,7 @@ from steelyard.judge.report import Judged
 from steelyard.show import caches, figure_text, naming
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, named, table, tag
-from steelyard.units import format_interval, format_quantity
+from steelyard.units import counted, format_interval, format_quantity
 
 _HEAD = (
     "case",
@@ -51,14 +51,14 @@ def questions(judged: Judged) -> list[tuple[str, str, Markup]]:
 
 def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup:
     asked = {technique.probe: technique for technique in judged.setup.techniques}
-    counted = list(dict.fromkeys(figure_text.counter(figure) for case in cases for figure in case.counters))
+    counters = list(dict.fromkeys(figure_text.counter(figure) for case in cases for figure in case.counters))
     mechanisms = list(dict.fromkeys(case.probe for case in cases))
     plots = [plot for plot in judged.curves if plot.question == question]
     knees = [knee for knee in judged.findings.knees if knee.probe.split("/")[0] == question]
     matrices = [matrix for matrix in judged.findings.matrices if matrix.family.split("/")[0] == question]
     return joined(
         [
-            tag("p", f"{_many(len(mechanisms), 'mechanism')} in {_many(len(cases), 'case')}.", class_="lead"),
+            tag("p", f"{counted(len(mechanisms), 'mechanism')} in {counted(len(cases), 'case')}.", class_="lead"),
             *(figures.curves(plot) for plot in plots if plot.drawn),
             figures.short_curves([plot for plot in plots if not plot.drawn]),
             *([listed(figure_text.knee(knee) for knee in knees)] if knees else []),
@@ -67,8 +67,8 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
             fold(
                 f"Every figure of {question}",
                 table(
-                    (*_HEAD, *counted),
-                    (row for case in cases for row in _rows(case, counted)),
+                    (*_HEAD, *counters),
+                    (row for case in cases for row in _rows(case, counters)),
                     caption=f"Every figure of {question}",
                 ),
             ),
@@ -89,11 +89,7 @@ def _caches(judged: Judged, question: str) -> list[Markup]:
     return [tag("h3", title), listed(caches.sentences(levels))]
 
 
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _rows(case: CaseFinding, counted: list[str]) -> list[tuple[str, ...]]:
+def _rows(case: CaseFinding, columns: list[str]) -> list[tuple[str, ...]]:
     counters = {figure_text.counter(each): format_quantity(each.median, each.unit) for each in case.counters}
     first = (
         named(naming.of_case(case), case.case),
@@ -102,9 +98,9 @@ def _rows(case: CaseFinding, counted: list[str]) -> list[tuple[str, ...]]:
         _maybe(case.system_s, "s"),
         _maybe(case.switches, "1"),
         figure_text.published(case.main),
-        *(counters.get(name, "") for name in counted),
+        *(counters.get(name, "") for name in columns),
     )
-    empty = [""] * len(counted)
+    empty = [""] * len(columns)
     return [
         first,
         *(

@@ -21,7 +21,7 @@ def head(found: Replication) -> list[Markup]:
     return [
         tag("p", "Steelyard", class_="mark"),
         tag("h1", f"{source.title} ({source.year})"),
-        tag("p", f"Run again on {machine}. {study_words.counted(found)}.", class_="lede"),
+        tag("p", f"Run again on {machine}. {study_words.verdicts(found)}.", class_="lede"),
         *void.note(session.void),
         definitions(
             [
