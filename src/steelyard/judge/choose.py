@@ -16,6 +16,7 @@ import numpy as np
 
 from steelyard.judge.comparisons import Compared, compare_cases, metric_of
 from steelyard.judge.controls import controls, void_reason
+from steelyard.judge.curves import way_of
 from steelyard.judge.samples import CaseRuns, case_runs
 from steelyard.judge.stats.summary import middle
 from steelyard.records import Descriptor, Placement, Record, Session
@@ -123,13 +124,13 @@ def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
     able: dict[str, CaseRuns] = {}
     for name, facts in session.header.probes.items():
         if facts.descriptor.family == FAMILY and name.startswith(f"{QUESTION}/"):
-            way = name.partition("/")[2]
+            way = way_of(name)
             if reason := lacks(facts.descriptor, load):
                 cannot[way] = reason
     for name, runs in by_name.items():
         case = runs.planned.case
         right = (case.parameters.get("kind"), case.placement) == (load.between, load.placement)
-        if runs.descriptor.family == FAMILY and right and case.probe.partition("/")[2] not in cannot:
+        if runs.descriptor.family == FAMILY and right and way_of(case.probe) not in cannot:
             able[name] = runs
     found = [Choice(size=size, channels=_ranked(able.values(), size, load)) for size in load.sizes]
     pairs = [(str(one.size), one.able[0].case, one.able[1].case) for one in found if len(one.able) > 1]
@@ -138,7 +139,7 @@ def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
     choices = tuple(Choice(size=one.size, channels=one.channels, verdict=verdicts.get(str(one.size))) for one in found)
     for skip in session.skips:
         probe, _, rest = skip.subject.partition("[")
-        way = probe.partition("/")[2]
+        way = way_of(probe)
         if (
             probe.startswith(f"{QUESTION}/{FAMILY}_")
             and way not in cannot
@@ -162,8 +163,8 @@ def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
 def _ranked(able: Iterable[CaseRuns], size: int, load: Load) -> tuple[Channel, ...]:
     channels = [
         Channel(
-            way=runs.planned.case.probe.partition("/")[2],
-            title=runs.descriptor.title or runs.planned.case.probe.partition("/")[2],
+            way=way_of(runs.planned.case.probe),
+            title=runs.descriptor.title or way_of(runs.planned.case.probe),
             case=runs.planned.case.name,
             properties=runs.descriptor.properties,
             figures=figures,

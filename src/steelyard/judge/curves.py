@@ -80,7 +80,7 @@ class Matrix(Record, frozen=True, kw_only=True):
     rows: dict[int, dict[Way, Cell]]
 
 
-def way_of(probe: str, family: str | None) -> str:
+def way_of(probe: str, family: str | None = None) -> str:
     """The name of a probe within its question, or within its family."""
     way = probe.partition("/")[2]
     return way if family is None else way.removeprefix(f"{family}_")

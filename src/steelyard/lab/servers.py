@@ -15,6 +15,7 @@ import msgspec
 
 from steelyard.errors import UsageError
 from steelyard.judge import servers as judging
+from steelyard.judge.curves import way_of
 from steelyard.lab.planning import Planner, Question, enough_blocks
 from steelyard.lab.session import Lab, interpreter
 from steelyard.measure import catalog
@@ -168,7 +169,7 @@ def _abi(python: str | None) -> tuple[str, ...]:
 def _probes(lab: Lab, wanted: list[str]) -> list[str]:
     """The application alone, then all servers that run applications, or those that were named."""
     able = {
-        name.partition("/")[2]: name
+        way_of(name): name
         for name, probe in lab.found.probes.items()
         if (parameter := probe.descriptor.parameter("application")) and _OWN in parameter.choices
     }

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from steelyard.judge.cases import CaseFinding, Figure
-from steelyard.judge.curves import Curve, Matrix
+from steelyard.judge.curves import Curve, Matrix, way_of
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import MARGIN, PriceList
 from steelyard.show import caches, comparison, figure_text, naming, steps, tables, void
@@ -123,7 +123,7 @@ def _question(
 
 def _mechanism(case: CaseFinding) -> list[str | tuple[str, str]]:
     """Its title, and the way by which it can be typed below its question."""
-    way = case.probe.partition("/")[2]
+    way = way_of(case.probe)
     return [case.title, "  ", (way, "cyan")] if case.title else [(way, "cyan")]
 
 
@@ -225,7 +225,7 @@ def _short_curves(curves: Sequence[Curve], console: Console) -> None:
         for curve in members:
             first, last = (format_quantity(curve.points[end].median, curve.unit) for end in (0, -1))
             medians = [point.median for point in curve.points]
-            way = curve.title or curve.probe.split("/")[1]
+            way = curve.title or way_of(curve.probe)
             table.add_row(way, naming.settings(curve.settings), first, steps.of(medians, medians), last)
         console.print(table)
         console.print()
