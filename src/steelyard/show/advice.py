@@ -7,14 +7,12 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from rich.table import Table
-
 from steelyard.judge.advice import AdviceFinding, Conclusion, label
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
 from steelyard.show import void
 from steelyard.show.claims import SIGNS
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, words
 from steelyard.show.markdown import code, table, text
 from steelyard.units import format_quantity
 
@@ -47,10 +45,10 @@ def show(found: Iterable[AdviceFinding], console: Console, why_void: str | None)
             console.print(words(word, "  ", (finding.advice, "bold")), soft_wrap=True)
             for line in _but(finding):
                 console.print(f"  {line}", soft_wrap=True)
-            grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+            rows = grid(show_header=False)
             for one in finding.claims:
-                grid.add_row("", label(one), one.verdict.value, _times(one))
-            console.print(grid)
+                rows.add_row("", label(one), one.verdict.value, _times(one))
+            console.print(rows)
             console.print()
 
 

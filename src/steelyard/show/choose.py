@@ -7,11 +7,10 @@ import math
 from typing import Any
 
 import msgspec
-from rich.table import Table
 
 from steelyard.judge.choose import FIGURES, Channel, Choice, Chosen
 from steelyard.show import comparison, void
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, words
 from steelyard.show.naming import PLACES
 from steelyard.units import format_bytes, format_quantity
 
@@ -72,17 +71,14 @@ def answer(choice: Choice, chosen: Chosen) -> str:
 
 
 def _channels(choice: Choice, console: Console) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("channel", no_wrap=True)
-    for name in FIGURES:
-        table.add_column(_HEADS[name], justify="right", no_wrap=True)
-    table.add_column("probe", no_wrap=True)
+    heads = [_HEADS[name] for name in FIGURES]
+    table = grid(("channel", *heads, "probe"), heads, names={"channel": "", "probe": "dim"})
     for channel in choice.channels[:_MOST]:
         figures = (_time(channel.figures.get(name)) for name in FIGURES)
         table.add_row(
             words(channel.title, style="cyan" if channel.misses is None else "dim"),
             *figures,
-            words(channel.way, style="dim"),
+            channel.way,
         )
     console.print(table)
     if len(choice.channels) > _MOST:
@@ -96,9 +92,7 @@ def _properties(chosen: Chosen, console: Console) -> None:
     names = list(dict.fromkeys(name for properties in shown.values() for name in properties))
     if not names:
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("what they can", *names):
-        table.add_column(name, overflow="fold")
+    table = grid(("what they can", *names))
     for title, properties in shown.items():
         table.add_row(words(title, style="cyan"), *(properties.get(name, "") for name in names))
     console.print()

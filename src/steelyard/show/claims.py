@@ -10,12 +10,11 @@ from typing import Any
 
 import msgspec
 from rich.padding import Padding
-from rich.table import Table
 
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings, FigureSeen, GrowthSeen, RangeSeen, Settle
 from steelyard.show import machine_code, naming, void
-from steelyard.show.console import Console, words
+from steelyard.show.console import Cell, Console, grid, headed, words
 from steelyard.units import counted, format_interval, format_quantity
 
 STYLES = {
@@ -35,7 +34,6 @@ SIGNS = {
     ClaimVerdict.NOT_COMPARABLE: "–",
     ClaimVerdict.NOT_MEASURED: "–",
 }
-_WIDEST = 120
 #: Doubts printed of one claim; a loaded machine gives a new one with every run.
 _CAVEATS = 3
 
@@ -72,7 +70,7 @@ def show_short(findings: ClaimFindings, console: Console) -> None:
     kept = [finding for finding in findings.findings if decided_here(finding)]
     for source, members in groupby(kept, key=lambda finding: finding.source):
         console.print(f"  {source.cited}, {source.year}", style="dim")
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        table = grid(show_header=False)
         for finding in members:
             word = words(finding.verdict.value.upper(), style=STYLES[finding.verdict])
             table.add_row("", word, finding.claim.statement)
@@ -120,15 +118,9 @@ def decided_here(finding: ClaimFinding) -> bool:
 def _claim(finding: ClaimFinding, titles: Titles, console: Console) -> None:
     claim = finding.claim
     console.print(words((finding.verdict.value.upper(), STYLES[finding.verdict]), "  ", (claim.id, "cyan")))
-    lines = Table.grid(padding=(0, 2))
-    lines.add_column(style="dim", no_wrap=True, min_width=8)
-    lines.add_column(max_width=_WIDEST)
-    lines.add_row("claim", words(claim.statement, style="bold" if answered(finding) else ""))
-    for heading, text in evidence(finding, titles):
-        lines.add_row(heading, text)
-    for heading, text in context(finding):
-        lines.add_row(heading, text)
-    console.print(Padding(lines, (0, 0, 1, 2), expand=False))
+    said = words(claim.statement, style="bold" if answered(finding) else "")
+    lines: list[tuple[str, Cell]] = [("claim", said), *evidence(finding, titles), *context(finding)]
+    console.print(Padding(headed(lines, 8), (0, 0, 1, 2), expand=False))
 
 
 def evidence(finding: ClaimFinding, titles: Titles) -> list[tuple[str, str]]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.table import Table
-
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.show import naming, void
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, words
 from steelyard.units import counted, format_duration, format_quantity
 
 _STYLES = {"different": "bold", "equivalent": "green", "undecided": "yellow"}
@@ -55,11 +53,8 @@ def show(found: Comparisons, console: Console) -> None:
     if found.metric:
         console.print(f"by {found.metric}")
     void.show(found.void, console)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("case", overflow="fold")
-    for name in ("a", "b", "b against a", "interval", "n"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict", overflow="fold")
+    numbers = ("a", "b", "b against a", "interval", "n")
+    table = grid(("case", *numbers, "verdict"), numbers)
     for case in found.cases:
         table.add_row(
             naming.with_name(case.case, found.titles),

@@ -7,10 +7,11 @@ Rich writes its own escape sequences around the text, after it has passed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import rich.console
+from rich.console import JustifyMethod
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +20,8 @@ from steelyard.show.visible import visible, visible_lines
 
 #: What a table has in a cell.
 Cell = str | Text
+#: Longer lines of text are wrapped, however wide the terminal is.
+_WIDEST = 120
 
 
 class Console(rich.console.Console):
@@ -38,11 +41,34 @@ class Console(rich.console.Console):
         )
 
 
-def grid(heads: Iterable[str] = (), numbers: Collection[str] = (), **options: Any) -> Table:
-    """A table without lines. Columns that are named in ``numbers`` stand to the right and are never wrapped."""
-    table = Table(**{"box": None, "pad_edge": False, "padding": (0, 2, 0, 0), **options})
+def grid(
+    heads: Iterable[str] = (),
+    numbers: Collection[str] = (),
+    *,
+    names: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Table:
+    """A table without lines. Columns that are named in ``numbers`` stand to the right and are never wrapped.
+
+    ``names``: columns of names, which are never wrapped either, with the style of each.
+    """
+    styles = names or {}
+    made = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0), "title_justify": "left", "title_style": "bold"}
+    table = Table(**{**made, **options})
     for head in heads:
-        table.add_column(head, justify="right" if head in numbers else "left", no_wrap=head in numbers)
+        whole = head in numbers or head in styles
+        justify: JustifyMethod = "right" if head in numbers else "left"
+        table.add_column(head, justify=justify, no_wrap=whole, overflow="fold", style=styles.get(head, ""))
+    return table
+
+
+def headed(rows: Iterable[tuple[str, Cell]], width: int, style: str = "dim") -> Table:
+    """Lines of text, each with its heading before it in a column of this width; an empty heading is the one above."""
+    table = grid(show_header=False)
+    table.add_column(style=style, no_wrap=True, min_width=width)
+    table.add_column(max_width=_WIDEST)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

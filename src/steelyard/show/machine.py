@@ -12,7 +12,7 @@ from steelyard.show.doubts import show_disturbances, show_skips
 
 def show(machine: Machine, disturbances: Sequence[Disturbance], skips: Sequence[Skip], console: Console) -> None:
     """The machine, what disturbs it and what it can't measure."""
-    table = grid(show_header=False, title_justify="left", title="machine", title_style="bold")
+    table = grid(show_header=False, title="machine")
     table.add_row("key", machine.key)
     for name, fact in {**machine.facts, **machine.environment}.items():
         table.add_row(name, fact)

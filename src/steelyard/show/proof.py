@@ -164,7 +164,7 @@ def _fields(row: Any) -> dict[str, Any]:
 
 def _show_section(section: _Section, rows: list[list[str]], console: Console) -> None:
     numbers = set(section.columns) - set(_TEXTS)
-    table = grid(section.columns, numbers, title=section.title, title_justify="left", title_style="bold")
+    table = grid(section.columns, numbers, title=section.title)
     for cells in rows:
         table.add_row(*cells)
     console.print(table)

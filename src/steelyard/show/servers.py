@@ -5,14 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from steelyard.judge.servers import DECIDES, AdviceOutcome, ServerRow, Weighed
 from steelyard.show import comparison, void
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, words
 from steelyard.units import format_duration, format_quantity
-
-_GAP = (0, 2, 0, 0)
 
 
 def show(weighed: Weighed, console: Console) -> None:
@@ -55,10 +51,8 @@ def matters(weighed: Weighed) -> str:
 
 
 def _table(weighed: Weighed, console: Console) -> None:
-    table = Table(box=None, pad_edge=False, padding=_GAP)
-    table.add_column("server", no_wrap=True)
-    for head in ("requests", "against", "CPU a request", "own", "p50", "p99", "resident", "ready in"):
-        table.add_column(head, justify="right", no_wrap=True)
+    numbers = ("requests", "against", "CPU a request", "own", "p50", "p99", "resident", "ready in")
+    table = grid(("server", *numbers), numbers, names={"server": ""})
     for row in weighed.rows:
         if row.cpu_s is not None:
             table.add_row(words((row.server, "cyan"), _marks(row)), *_cells(row))

@@ -128,7 +128,7 @@ def _mechanism(case: CaseFinding) -> list[str | tuple[str, str]]:
 
 
 def _grid(rows: Sequence[dict[str, Cell]], ranks: Mapping[str, int], title: str, console: Console) -> None:
-    table = grid(title=title, title_justify="left", title_style="bold")
+    table = grid(title=title)
     columns = _that_fit(rows, ranks, console.width)
     for name in columns:
         table.add_column(name, justify="left" if name in _WORDS else "right", no_wrap=True)

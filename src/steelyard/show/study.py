@@ -11,20 +11,19 @@ from rich.padding import Padding
 from rich.table import Table
 
 from steelyard.judge.claims import ClaimVerdict
-from steelyard.judge.replication import Outlook, Replicated, Replication, Shown
+from steelyard.judge.replication import Outlook, Replication, Shown
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.records import Skip
 from steelyard.show import claims as claim_words
 from steelyard.show import figure_text, naming, tables, void
 from steelyard.show.claims import SIGNS, STYLES
-from steelyard.show.console import Console, words
+from steelyard.show.console import Console, grid, headed, words
 from steelyard.show.doubts import said_once
 from steelyard.units import counted, format_duration, format_quantity
 
 _ASKED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED)
 #: Reasons for an absence that the summary says, and names for each.
 _MOST_REASONS, _MOST_NAMES = 3, 3
-_WIDEST = 120
 
 
 def show(found: Replication, console: Console) -> None:
@@ -49,26 +48,20 @@ def _figures(found: Replication, console: Console) -> None:
     if not measured:
         return
     console.print("figures", style="bold")
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column("")
-    for head in ("then", "now", "times"):
-        grid.add_column(head, justify="right", no_wrap=True)
-    grid.add_column("", style="dim")
+    numbers = ("then", "now", "times")
+    table = grid(("", *numbers, ""), numbers)
     for row in measured:
         figure = row.published.figure
         then = format_quantity(figure.value, figure.unit) + ("!" if figure.error else "")
         now = "–" if row.value is None else format_quantity(row.value, row.unit)
-        grid.add_row(figure.mechanism, then, now, figure_text.times(row.times), _case_of(row, found))
-    console.print(grid)
+        by = words(naming.with_name(row.case or "", found.session.titles), style="dim")
+        table.add_row(figure.mechanism, then, now, figure_text.times(row.times), by)
+    console.print(table)
     if any(row.published.figure.error for row in measured):
         console.print(tables.WRONG, style="dim")
     if len(measured) < len(rows):
         console.print(f"{len(rows) - len(measured)} more figures have no case that was measured.", style="dim")
     console.print()
-
-
-def _case_of(row: Replicated, found: Replication) -> str:
-    return naming.with_name(row.case or "", found.session.titles)
 
 
 # --- statements -------------------------------------------------------------------------------------------------------
@@ -89,15 +82,9 @@ def _statements(found: Replication, console: Console) -> None:
 
 def _both(one: ClaimFinding, titles: claim_words.Titles) -> Table:
     """What the study has and what is found here, below each other."""
-    lines = Table.grid(padding=(0, 2))
-    lines.add_column(style="dim", no_wrap=True, min_width=7)
-    lines.add_column(max_width=_WIDEST)
-    lines.add_row("then", one.claim.said)
-    lines.add_row("simulated" if one.simulated else "here", claim_words.short(one) or "–")
-    for heading, text in claim_words.evidence(one, titles):
-        if heading in {"why", "to tell"}:
-            lines.add_row(heading, text)
-    return lines
+    here = ("simulated" if one.simulated else "here", claim_words.short(one) or "–")
+    why = [line for line in claim_words.evidence(one, titles) if line[0] in {"why", "to tell"}]
+    return headed([("then", one.claim.said), here, *why], 7)
 
 
 # --- errata, and what was not asked -----------------------------------------------------------------------------------
@@ -111,14 +98,9 @@ def _errata(found: Replication, console: Console) -> None:
     for seen in found.errata:
         erratum = seen.erratum
         console.print(words("  ", (erratum.section, "cyan")))
-        lines = Table.grid(padding=(0, 2))
-        lines.add_column(style="dim", no_wrap=True, min_width=7)
-        lines.add_column(max_width=_WIDEST)
-        lines.add_row("said", erratum.concluded)
-        lines.add_row("but", erratum.so)
-        for one in seen.shown:
-            lines.add_row("here", shown(one, found.session.titles))
-        console.print(Padding(lines, (0, 0, 0, 4), expand=False))
+        here = [("here", shown(one, found.session.titles)) for one in seen.shown]
+        lines = [("said", erratum.concluded), ("but", erratum.so), *here]
+        console.print(Padding(headed(lines, 7), (0, 0, 0, 4), expand=False))
     console.print()
 
 
@@ -165,12 +147,7 @@ def show_summary(found: Replication, console: Console) -> None:
         where = "simulated" if one.simulated else "here"
         console.print(Padding(words(f"{where} {claim_words.short(one)}"), (0, 0, 0, 2), expand=False))
     console.print()
-    rows = Table.grid(padding=(0, 2))
-    rows.add_column(style="bold", no_wrap=True, min_width=8)
-    rows.add_column(max_width=_WIDEST)
-    for heading, text in [*sure(found), *_missing(found), *_next(found)]:
-        rows.add_row(heading, text)
-    console.print(rows)
+    console.print(headed([*sure(found), *_missing(found), *_next(found)], 8, "bold"))
     console.print()
 
 
@@ -238,15 +215,13 @@ def _next(found: Replication) -> list[tuple[str, str]]:
 def show_overview(found: Sequence[Replication], console: Console) -> None:
     """A line a study: how many of its statements got which verdict."""
     void.show(found[0].session.void, console)
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column("study", style="cyan", no_wrap=True)
-    for head in ("year", "statements", "hold", "fail", "undecided", "not asked"):
-        grid.add_column(head, justify="right", no_wrap=True)
+    numbers = ("year", "statements", "hold", "fail", "undecided", "not asked")
+    table = grid(("study", *numbers), numbers, names={"study": "cyan"})
     for one in found:
         asked = [one.counts.get(verdict, 0) for verdict in _ASKED]
         rest = len(one.claims.findings) - sum(asked)
-        grid.add_row(one.source.name, *map(str, (one.source.year, len(one.claims.findings), *asked, rest)))
-    console.print(grid)
+        table.add_row(one.source.name, *map(str, (one.source.year, len(one.claims.findings), *asked, rest)))
+    console.print(table)
     console.print()
     path = found[0].session.path
     console.print(f"`steelyard study NAME --session {path}` shows one of them whole.", soft_wrap=True)
@@ -257,14 +232,11 @@ def show_overview(found: Sequence[Replication], console: Console) -> None:
 
 def show_list(found: Sequence[Outlook], console: Console) -> None:
     """The studies there are, what each needs and how long it takes, and what is missing for it here."""
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column("study", style="cyan", no_wrap=True)
-    for head in ("year", "statements", "tables", "cases", "takes about"):
-        grid.add_column(head, justify="right", no_wrap=True)
-    grid.add_column("probes in")
+    numbers = ("year", "statements", "tables", "cases", "takes about")
+    table = grid(("study", *numbers, "probes in"), numbers, names={"study": "cyan"})
     for one in found:
         study = one.study
-        grid.add_row(
+        table.add_row(
             study.source.name,
             str(study.source.year),
             str(len(study.claims)),
@@ -273,7 +245,7 @@ def show_list(found: Sequence[Outlook], console: Console) -> None:
             format_duration(one.seconds),
             ", ".join(one.languages),
         )
-    console.print(grid)
+    console.print(table)
     console.print()
     missing = said_once((skip.reason, skip.subject) for skip in _missed(found))
     if missing:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from steelyard.judge.tables import StudyTable, TableColumn
 from steelyard.show import figure_text, steps
-from steelyard.show.console import Console, lines
+from steelyard.show.console import Console, grid, lines
 
 _GAP = 2
 _CURVE = "log scale"
@@ -78,20 +78,20 @@ def _width(column: TableColumn) -> int:
 
 
 def _grid(table: StudyTable, columns: list[TableColumn]) -> Table:
-    grid = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    grid.add_column(lines("", table.rows_are), no_wrap=True)
+    made = grid()
+    made.add_column(lines("", table.rows_are), no_wrap=True)
     for column in columns:
-        grid.add_column(_head(column), justify="right", no_wrap=True)
+        made.add_column(_head(column), justify="right", no_wrap=True)
         if column.times:
-            grid.add_column(lines("", _TIMES), justify="right", no_wrap=True, style="dim")
+            made.add_column(lines("", _TIMES), justify="right", no_wrap=True, style="dim")
     for number, row in enumerate(table.rows):
-        grid.add_row(row, *(cell for column in columns for cell in _cells(column, number)))
+        made.add_row(row, *(cell for column in columns for cell in _cells(column, number)))
     if table.at:
         scale = [entry.value for column in table.columns for entry in column.entries if entry is not None]
         curves = ([entry.value if entry else None for entry in column.entries] for column in columns)
         drawn = (steps.of(curve, scale) for curve in curves)
-        grid.add_row(_CURVE, *(cell for one, curve in zip(columns, drawn, strict=True) for cell in _beside(one, curve)))
-    return grid
+        made.add_row(_CURVE, *(cell for one, curve in zip(columns, drawn, strict=True) for cell in _beside(one, curve)))
+    return made
 
 
 def _cells(column: TableColumn, number: int) -> list[str]:
