@@ -9,7 +9,7 @@ pub fn coarse_ns() -> u64 {
     ns(libc::CLOCK_MONOTONIC_COARSE)
 }
 
-/// Of the calendar.
+/// Seconds since 1970.
 pub fn coarse_unix_seconds() -> u64 {
     ns(libc::CLOCK_REALTIME_COARSE) / 1_000_000_000
 }

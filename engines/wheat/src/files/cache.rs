@@ -19,18 +19,18 @@ pub struct Bounds {
     pub files: usize,
 }
 
-/// Of one worker. Connections need descriptors too, and 1024 of them in all is a common limit.
+/// The bounds of one worker. Connections need descriptors too, and 1024 of them in all is a common limit.
 pub const BOUNDS: Bounds = Bounds { resources: 4096, bytes: 32 << 20, files: 256 };
 
 #[derive(Debug)]
 pub struct Cache {
-    /// By decoded path.
+    /// Entries by decoded path.
     entries: HashMap<Arc<[u8]>, Entry>,
     /// The keys of `entries`, the one that the hand reaches next first.
     order: VecDeque<Arc<[u8]>>,
     held: Bounds,
     bounds: Bounds,
-    /// Since 1970.
+    /// The time since 1970.
     pub(super) clock: fn() -> Duration,
 }
 

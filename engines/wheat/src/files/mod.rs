@@ -43,7 +43,7 @@ pub struct Files {
 
 #[derive(Debug)]
 struct Route {
-    /// Without a slash at its end.
+    /// It has no slash at its end.
     prefix: String,
     root: Root,
 }
@@ -159,7 +159,7 @@ impl Files {
     }
 }
 
-/// All but what may stand in a path as it is.
+/// What is escaped in a path: all but what may stand in it as it is.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 impl Route {

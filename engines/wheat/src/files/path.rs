@@ -21,7 +21,7 @@ pub enum Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name<'a> {
     File(&'a str),
-    /// Without its last slash; empty for the root itself.
+    /// Its name without the last slash; empty for the root itself.
     Directory(&'a str),
     /// The root without the slash that makes it a directory.
     Root,

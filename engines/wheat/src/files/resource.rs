@@ -242,7 +242,7 @@ impl Head {
         Validators { opaque: &self.bytes[self.tag.clone()], strength: self.strength, modified: self.modified }
     }
 
-    /// For 304.
+    /// The header lines for 304.
     pub fn validator_lines(&self) -> Range<usize> {
         self.coding_end..self.validators_end
     }

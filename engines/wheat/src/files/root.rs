@@ -52,7 +52,7 @@ pub struct Version {
     pub changed: Moment,
 }
 
-/// Since 1970.
+/// A time since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     pub seconds: i64,
@@ -133,7 +133,7 @@ const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 const BELOW: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
 
 impl Found {
-    /// Of a regular file only.
+    /// Opens it; it is a regular file.
     pub fn open(&self) -> Result<File, Errno> {
         debug_assert_eq!(self.kind, Kind::File);
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;

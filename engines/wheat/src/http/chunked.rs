@@ -3,11 +3,11 @@
 
 use super::{Rejection, is_token_byte, reject};
 
-/// Of one chunk's size, leading zeros included: they would be bytes without end outside of every other limit.
+/// Most digits of one chunk's size, leading zeros included: they would be bytes without end outside of every other limit.
 const MOST_SIZE_DIGITS: u32 = 16;
-/// Of one chunk's extensions, which mean nothing here.
+/// Most bytes of one chunk's extensions, which mean nothing here.
 const MOST_EXTENSION_BYTES: u32 = 256;
-/// Of a trailer section, which is discarded: nothing in it may pass for a header (RFC 9112, 7.1.2).
+/// Most bytes of a trailer section, which is discarded: nothing in it may pass for a header (RFC 9112, 7.1.2).
 const MOST_TRAILER_BYTES: u32 = 8192;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub struct Decoder {
     state: State,
-    /// Of the present chunk: its size while that is read, then what is missing of its data.
+    /// The size of the present chunk while that is read, then what is missing of its data.
     remaining: u64,
     size_digits: u32,
     extension_bytes: u32,

@@ -45,7 +45,7 @@ pub fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&b| is_token_byte(b))
 }
 
-/// Without spaces and tabs around it (OWS of RFC 9110, 5.6.3).
+/// The bytes without spaces and tabs around them (OWS of RFC 9110, 5.6.3).
 pub fn trim(mut bytes: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] = bytes {
         bytes = rest;

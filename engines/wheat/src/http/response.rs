@@ -49,7 +49,7 @@ pub fn write_connection(keep_alive: bool, minor: u8, into: &mut Vec<u8>) {
     }
 }
 
-/// A whole answer of the server itself; the length of its body. Without the body after HEAD.
+/// Writes a whole answer of the server itself, without its body after HEAD; gives the length of the body.
 pub fn write_answer(
     rejection: Rejection,
     date_line: &[u8],
@@ -76,7 +76,7 @@ pub fn write_answer(
     length as u64
 }
 
-/// A whole response that ends the connection.
+/// Writes a whole response that ends the connection.
 pub fn write_rejection(rejection: Rejection, date_line: &[u8], into: &mut Vec<u8>) -> u64 {
     write_answer(rejection, date_line, false, 1, false, into)
 }

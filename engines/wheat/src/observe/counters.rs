@@ -46,7 +46,7 @@ pub struct Slot {
     pub connections_accepted: Counter,
     pub connections_open: Counter,
     pub in_flight: Counter,
-    /// By `timers::Kind`.
+    /// Deadlines that passed, by `timers::Kind`.
     pub timeouts: [Counter; 5],
     /// Requests that were refused before any application saw them, by what: malformed, limit, unsupported.
     pub rejected: [Counter; 3],
@@ -409,7 +409,7 @@ impl Totals {
 }
 
 impl Snapshot {
-    /// Of all workers, those that ended included.
+    /// The totals of all workers, those that ended included.
     pub fn totals(&self) -> Totals {
         let mut sum = self.ended.clone();
         for worker in &self.workers {

@@ -30,7 +30,7 @@ pub struct Entry {
     /// The minor version of HTTP/1.
     pub version: u8,
     pub status: u16,
-    /// Of the response's body, as sent.
+    /// Bytes of the response's body, as sent.
     pub bytes: u64,
     pub referer: Option<Vec<u8>>,
     pub user_agent: Option<Vec<u8>>,
@@ -74,7 +74,7 @@ pub struct AccessLog {
     slot: &'static Slot,
 }
 
-/// Between the loop and the thread.
+/// What the loop and the thread share.
 struct Shared {
     waiting: Mutex<Waiting>,
     changed: Condvar,

@@ -74,14 +74,14 @@ impl Busy {
         }
     }
 
-    /// Before the event loop waits.
+    /// Takes note that the event loop is about to wait.
     pub fn end_turn(&self) {
         if !matches!(self.by, By::Threads(_)) {
             self.slot.busy_since.set(0);
         }
     }
 
-    /// A thread got a call. With all of them in calls the worker takes on nothing new.
+    /// Takes note that a thread got a call. With all of them in calls the worker takes on nothing new.
     pub fn begin_call(&self, now_ns: u64) {
         let calls = self.slot.in_flight.get() + 1;
         self.slot.in_flight.set(calls);
@@ -102,7 +102,7 @@ impl Busy {
     }
 }
 
-/// For workers that serve files alone.
+/// Stands for the application in workers that serve files alone.
 pub enum NoApplication {}
 
 impl Application for NoApplication {

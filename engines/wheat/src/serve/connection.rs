@@ -14,17 +14,17 @@ use crate::observe::log::Entry;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// For a head, or for the rest of one.
+    /// It waits for a head, or for the rest of one.
     Reading,
-    /// For the rest of a body.
+    /// It waits for the rest of a body.
     Receiving,
-    /// For the client to take what is in the outbox.
+    /// It waits for the client to take what is in the outbox.
     Sending,
-    /// All is said; what the client still sends is thrown away, so that closing does not destroy what it has not read yet.
+    /// Everything is sent; what the client still sends is thrown away, so that closing does not destroy what it has not read yet.
     Lingering,
 }
 
-/// Less than this in a deadline's time counts as nothing: a trickle does not hold a connection open.
+/// Fewer bytes than these before a deadline count as none: a trickle does not hold a connection open.
 const LEAST_PROGRESS: u64 = 4 << 10;
 
 pub struct Connection<R> {
@@ -40,9 +40,9 @@ pub struct Connection<R> {
     /// Whether `epoll` knows the socket.
     pub is_watched: bool,
     pub facts: Facts,
-    /// Once the outbox is empty: rather `Lingering` than closing at once.
+    /// Once the outbox is empty the connection lingers rather than closes at once.
     pub linger: bool,
-    /// Received and not yet looked at.
+    /// Bytes that were received and not yet looked at.
     pub partial: Vec<u8>,
     /// A head that is incomplete is parsed again when it is this long, or when it has an end.
     pub parse_again_at: usize,
@@ -50,7 +50,7 @@ pub struct Connection<R> {
     /// Bytes received since the deadline was set.
     pub received: u64,
     pub timer: Timer,
-    /// Of the access log, for the request under way.
+    /// The entry of the access log for the request under way.
     pub entry: Option<Box<Entry>>,
 }
 
@@ -105,7 +105,7 @@ impl<R> Connection<R> {
         }) as u32
     }
 
-    /// After something happened: the deadline of what the connection now waits for.
+    /// Sets the deadline of what the connection now waits for, after something happened.
     pub fn set_deadline(
         &mut self,
         token: usize,
@@ -134,7 +134,7 @@ impl<R> Connection<R> {
         }
     }
 
-    /// A head has ended: whatever is read next has a deadline of its own.
+    /// Gives whatever is read after a head a deadline of its own.
     pub fn head_ended(&mut self) {
         self.timer.kind = Kind::Idle;
     }

@@ -62,7 +62,7 @@ impl Delimiter {
     }
 }
 
-/// Bytes of memory that all bodies of a worker together may still take; beyond it they go to files whatever their size.
+/// How much memory all bodies of a worker together may still take; beyond it they go to files, whatever their size.
 #[derive(Clone)]
 pub struct MemoryBudget(Arc<AtomicUsize>);
 
@@ -85,7 +85,7 @@ pub struct Incoming {
     delimiter: Delimiter,
     kept: Kept,
     budget: MemoryBudget,
-    /// Kept in memory up to this many bytes.
+    /// A body up to this many bytes is kept in memory.
     spool: usize,
 }
 

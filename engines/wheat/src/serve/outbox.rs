@@ -47,7 +47,7 @@ impl KeptFile {
     }
 }
 
-/// Sent in one go before other connections get their turn. With more, sixty large answers that are asked for in one moment keep
+/// What is sent in one go before other connections get their turn. With more, sixty large answers that are asked for in one moment keep
 /// everybody else waiting for 12 to 19 ms (`tests/slow.py`), and two such pieces are sent in less than half the time of one
 /// that is twice as long: 128 KiB, `wrk -t1 -c50`, 36 us of CPU an answer instead of 84.
 const TURN_BYTES: u64 = 64 << 10;
@@ -158,7 +158,7 @@ impl Outbox {
         transport.send(&slices[..count], after)
     }
 
-    /// Bytes that were sent, from here or past it.
+    /// Counts bytes that were sent, from here or past it.
     pub fn record(&mut self, n: usize) {
         self.progress += n as u64;
         self.sent += n as u64;

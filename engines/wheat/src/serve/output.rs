@@ -12,7 +12,7 @@ use crate::files;
 use crate::http::date::DateLine;
 use crate::http::{Rejection, response};
 
-/// Kept of the buffer when it has been larger.
+/// How much of the buffer is kept once it has been larger.
 const KEPT_BYTES: usize = 128 << 10;
 
 pub struct Output {
@@ -32,7 +32,7 @@ impl Output {
         connection.out(&mut self.buffer, self.date.line(), None, None)
     }
 
-    /// A response of the server's own after which the connection may go on.
+    /// Writes a response of the server's own, after which the connection may go on.
     pub fn answer<R>(&mut self, connection: &mut Connection<R>, rejection: Rejection) {
         let facts = &mut connection.facts;
         facts.status = rejection.status;
@@ -41,7 +41,7 @@ impl Output {
             response::write_answer(rejection, self.date.line(), keep_alive, minor, head_only, &mut self.buffer);
     }
 
-    /// A response of the server's own that ends the connection.
+    /// Writes a response of the server's own that ends the connection.
     pub fn reject(&mut self, rejection: Rejection) {
         response::write_rejection(rejection, self.date.line(), &mut self.buffer);
     }

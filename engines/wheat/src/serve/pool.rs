@@ -52,7 +52,7 @@ struct Shared<R> {
     jobs_waiting: Condvar,
     wake: OwnedFd,
     limits: HeadLimits,
-    /// For a client to take a piece of a response.
+    /// How long a client may take for a piece of a response.
     patience: Duration,
 }
 
@@ -96,7 +96,7 @@ impl<R: Send + 'static> Pool<R> {
         Ok(pool)
     }
 
-    /// Readable once something has finished.
+    /// A descriptor that is readable once something has finished.
     pub fn wake_fd(&self) -> RawFd {
         self.shared.wake.as_raw_fd()
     }

@@ -25,7 +25,7 @@ pub struct Request<'a> {
     pub head: &'a Head<'a, 'a>,
     pub body: Body<'a>,
     pub peer: Peer,
-    /// Which of the worker's listeners.
+    /// Which of the worker's listeners accepted it.
     pub listener: usize,
 }
 
@@ -33,7 +33,7 @@ pub enum Body<'a> {
     None,
     Whole(&'a [u8]),
     Collected(Collected),
-    /// Still to come: `Out::receive_body` gives it.
+    /// The body is still to come: `Out::receive_body` gives it.
     Streamed,
 }
 
@@ -67,11 +67,11 @@ pub trait Application {
     /// The connection is lost.
     fn abandon(&mut self, response: Self::Response);
 
-    /// Between two turns of the event loop. False: the worker is to end.
+    /// Does what is due between two turns of the event loop. False: the worker is to end.
     fn turn(&mut self) -> bool;
 }
 
-/// Of the response under way.
+/// What is known of the response under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
     /// 0 until the response begins.
@@ -80,7 +80,7 @@ pub struct Facts {
     pub keep_alive: bool,
     pub minor: u8,
     pub head_only: bool,
-    /// Of the body, without its framing.
+    /// Bytes of the body, without its framing.
     pub body_bytes: u64,
     /// The application failed.
     pub failed: bool,
@@ -119,7 +119,7 @@ impl Streamed {
 
 /// The way out for one response.
 pub struct Out<'a> {
-    /// Sent by `flush`, or later by the event loop: nothing but whole responses may be left in it when a call ends as `Done`.
+    /// What `flush` sends, or later the event loop: nothing but whole responses may be left in it when a call ends as `Done`.
     pub buffer: &'a mut Vec<u8>,
     pub facts: &'a mut Facts,
     pub date_line: &'a [u8; date::LENGTH],
@@ -133,7 +133,7 @@ pub struct Out<'a> {
 /// Up to this many bytes are copied to the buffer; more are sent from where they are.
 pub const COPIED: usize = 4 << 10;
 
-/// Of a response that its application pushes faster than its client takes it; in bytes.
+/// Bytes that may wait of a response that its application pushes faster than its client takes it.
 const MOST_WAITING: usize = 1 << 20;
 
 impl Out<'_> {

@@ -22,7 +22,7 @@ use crate::observe::log::{AccessLog, Entry};
 
 /// What is next for a connection.
 pub enum Next<R> {
-    /// For what its state says.
+    /// The connection waits for what its state says.
     Wait,
     Linger,
     Close,
@@ -45,7 +45,7 @@ const BODIES_BYTES: usize = 16 << 20;
 pub struct Requests<'c, A: Application> {
     pub caller: Caller<A>,
     pub slot: &'static Slot,
-    /// Of this turn.
+    /// When this turn of the event loop began.
     pub now_ns: u64,
     /// The server ends: each connection has its last answer.
     pub ending: bool,
@@ -55,7 +55,7 @@ pub struct Requests<'c, A: Application> {
     bodies: MemoryBudget,
     output: Output,
     log: Option<AccessLog>,
-    /// Less up to a tenth, so that workers that began together do not end together.
+    /// `--max-requests` less a random part of up to a tenth: workers that began together do not end together.
     most_requests: Option<u64>,
 }
 
@@ -109,7 +109,7 @@ impl<'c, A: Application> Requests<'c, A> {
         next
     }
 
-    /// After a panic: what was being written for this connection is for no other.
+    /// A call has panicked: forgets what was being written for its connection, which is for no other.
     pub fn broken(&mut self) -> Next<A::Response> {
         self.output.buffer.clear();
         Next::Close
@@ -369,7 +369,7 @@ impl<'c, A: Application> Requests<'c, A> {
         }
     }
 
-    /// There is room to send again.
+    /// Sends more, as there is room again.
     pub fn go_on_sending(&mut self, connection: &mut Connection<A::Response>) -> Next<A::Response> {
         match connection.outbox.send(&mut connection.transport) {
             Ok(()) => {}
@@ -391,7 +391,7 @@ impl<'c, A: Application> Requests<'c, A> {
         self.feed(connection, &[])
     }
 
-    /// A response that was suspended, or given to a thread, has come further.
+    /// Goes on with a response that was suspended, or given to a thread, and has come further.
     pub fn finished(
         &mut self,
         connection: &mut Connection<A::Response>,
@@ -403,7 +403,7 @@ impl<'c, A: Application> Requests<'c, A> {
         }
     }
 
-    /// A response of the server's own that ends the connection.
+    /// Writes a response of the server's own that ends the connection.
     fn refuse_with(&mut self, connection: &mut Connection<A::Response>, rejection: Rejection) -> Next<A::Response> {
         let kind = match rejection.status {
             413 | 414 | 431 | 503 => 1,
@@ -420,7 +420,7 @@ impl<'c, A: Application> Requests<'c, A> {
         self.flush_last(connection)
     }
 
-    /// There are too many connections for this one.
+    /// Refuses a connection because there are too many.
     pub fn refuse(&mut self, connection: &mut Connection<A::Response>) -> Next<A::Response> {
         self.refuse_with(connection, reject(503, "there are too many connections"))
     }
@@ -468,7 +468,7 @@ impl<'c, A: Application> Requests<'c, A> {
         }
     }
 
-    /// Before the loop waits.
+    /// Hands over the lines of the log before the loop waits.
     #[inline]
     pub fn hand_over_log(&mut self) {
         if let Some(log) = &mut self.log {

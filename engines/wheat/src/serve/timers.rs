@@ -19,7 +19,7 @@ const TICK_NS: u64 = 50_000_000;
 /// Deadlines beyond this many ticks are looked at once in between.
 const SLOTS: u64 = 2048;
 
-/// Since the wheel's origin.
+/// A number of ticks since the wheel's origin.
 pub type Tick = u64;
 
 /// One connection's deadline.
@@ -36,7 +36,7 @@ impl Timer {
         self.due != 0 && self.due != Tick::MAX
     }
 
-    /// Not before it is set again.
+    /// Never passes until it is set again.
     pub fn stop(&mut self) {
         self.due = Tick::MAX;
     }
@@ -47,7 +47,7 @@ pub struct Wheel {
     /// The last tick whose entries were taken out.
     now: Tick,
     slots: Vec<Vec<usize>>,
-    /// No entry lies before it. `Tick::MAX`: none at all.
+    /// No entry lies before it. `Tick::MAX`: there is none.
     next: Tick,
 }
 
@@ -76,7 +76,7 @@ impl Wheel {
         self.slots[(timer.queued % SLOTS) as usize].push(token);
     }
 
-    /// Until an entry has to be looked at.
+    /// How long it is until an entry has to be looked at.
     pub fn wait_ns(&self, now_ns: u64) -> Option<u64> {
         (self.next != Tick::MAX).then(|| (self.origin_ns + (self.next - 1) * TICK_NS).saturating_sub(now_ns))
     }

@@ -88,7 +88,7 @@ impl Transport {
         }
     }
 
-    /// Bytes taken, of several slices in order.
+    /// Sends several slices in order; gives the number of bytes that were taken.
     #[inline]
     pub fn send(&mut self, slices: &[IoSlice], after: After) -> io::Result<usize> {
         match self {
@@ -98,7 +98,7 @@ impl Transport {
         }
     }
 
-    /// Bytes taken of `length` bytes of `file` from `offset` on. 0: the file is shorter than that.
+    /// Sends `length` bytes of `file` from `offset` on; gives the number that were taken. 0: the file is shorter than that.
     pub fn send_file(&mut self, file: BorrowedFd, offset: u64, length: u64) -> io::Result<usize> {
         match self {
             Self::Plain(fd) => {
@@ -142,7 +142,7 @@ impl Transport {
         unsafe { libc::shutdown(self.fd(), libc::SHUT_WR) };
     }
 
-    /// From now on closing resets the connection: the client learns that what it has is not the whole, and the kernel
+    /// Makes closing reset the connection from now on: the client learns that what it has is not the whole, and the kernel
     /// forgets at once what was not taken.
     pub fn reset_on_close(&self) {
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };

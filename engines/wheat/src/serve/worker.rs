@@ -29,9 +29,9 @@ use crate::supervise::resident;
 
 /// Events taken from the kernel in one turn.
 const EVENTS: usize = 512;
-/// Received in one go; shared by all connections.
+/// How much is received in one go; all connections share the buffer.
 const INPUT_BYTES: usize = 64 << 10;
-/// Received for one connection before others get their turn, in such goes.
+/// How often one connection receives before others get their turn.
 const MOST_RECEIVES: usize = 16;
 /// Connections taken from one listener in one turn, each of which may have a large answer.
 const MOST_ACCEPTS: usize = 16;
@@ -39,7 +39,7 @@ const MOST_ACCEPTS: usize = 16;
 const SENDING: Duration = Duration::from_millis(2);
 /// Connections beyond the limit that may stay until they have read that they are refused.
 const REFUSED_ROOM: usize = 64;
-/// Without descriptors, accepting rests for so long.
+/// For how long accepting rests when no descriptor is left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// While the server ends, a connection is idle for no longer than this: its client may be sending this moment.
 const LAST_CHANCE: Duration = Duration::from_millis(500);
@@ -51,7 +51,7 @@ const LISTENER: u64 = 1 << 63;
 
 enum Entry<R> {
     Here(Box<Connection<R>>),
-    /// With a thread of the pool.
+    /// A thread of the pool has it.
     Away,
 }
 
@@ -72,7 +72,7 @@ struct Worker<'c, A: Application> {
     /// Connections with a response under way whose clients take more in this turn, and the one that is first in the next turn.
     sending: Vec<(usize, u32)>,
     first_to_send: usize,
-    /// Since when the worker ends.
+    /// When the worker began to end.
     ending: Option<u64>,
     asked_for_replacement: bool,
     failed: bool,
@@ -308,7 +308,8 @@ impl<'c, A: Application> Worker<'c, A> {
         matches!(self.connections.get(token), Some(Entry::Here(connection)) if connection.state == State::Sending)
     }
 
-    /// A connection without a turn now is reported again, because this watch is not edge-triggered; the first one changes.
+    /// Sends for those whose answers are under way. One without a turn now is reported again, because this watch is not
+    /// edge-triggered; which is the first one changes.
     fn go_on_sending(&mut self) {
         let mut sending = std::mem::take(&mut self.sending);
         let count = sending.len();
@@ -372,7 +373,7 @@ impl<'c, A: Application> Worker<'c, A> {
         Next::Wait
     }
 
-    /// Whatever an event leads to.
+    /// Does what an event leads to.
     fn then(&mut self, token: usize, next: Next<A::Response>) {
         let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return };
         self.requests.count_sent(connection);
@@ -482,7 +483,7 @@ impl<'c, A: Application> Worker<'c, A> {
         }
     }
 
-    /// No new connections; those that are there get one more answer each, and `pause` to ask for it.
+    /// Takes no new connections; those that are there get one more answer each, and `pause` to ask for it.
     fn end(&mut self, pause: Duration) {
         if self.ending.is_none() {
             self.ending = Some(self.requests.now_ns);

@@ -24,7 +24,7 @@ pub struct Listening {
     pub sockets: Vec<OwnedFd>,
     /// What a client would connect to, in the order of the sockets.
     pub addresses: Vec<String>,
-    /// So many of them, the first ones, belong to a service manager.
+    /// How many of them, from the first on, belong to a service manager.
     adopted: usize,
     own_paths: Vec<OwnPath>,
 }
@@ -59,7 +59,7 @@ impl Listening {
         Self { sockets: Vec::new(), addresses: Vec::new(), adopted: 0, own_paths: Vec::new() }
     }
 
-    /// From now on clients are refused at once, even while a worker that is busy has not closed its copies yet. What belongs to
+    /// Has clients refused at once from now on, even while a worker that is busy has not closed its copies yet. What belongs to
     /// a service manager goes on listening: the next server finds there what came meanwhile.
     pub fn shut(&self) {
         for socket in &self.sockets[self.adopted..] {
@@ -169,7 +169,7 @@ fn refused(address: &str, error: Errno) -> Error {
     Error::unavailable(format!("can't listen on {address}: {advice}"))
 }
 
-/// A socket that a killed server left behind is removed; anything else that is in the way is not.
+/// Removes a socket that a killed server left behind, and nothing else that is in the way.
 fn make_way(path: &Path) -> Result<(), String> {
     let Ok(found) = path.symlink_metadata() else { return Ok(()) };
     if !found.file_type().is_socket() {
@@ -222,7 +222,7 @@ fn adopt(socket: OwnedFd, scheme: &str) -> Result<(OwnedFd, String), Error> {
     }
 }
 
-/// A connection, or none that waits.
+/// Takes a connection that waits, if there is one.
 pub fn accept(socket: impl AsFd) -> rustix::io::Result<OwnedFd> {
     rustix::net::accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
 }

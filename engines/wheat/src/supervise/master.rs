@@ -33,9 +33,9 @@ use crate::supervise::signals::Signals;
 const SHORT_LIFE: Duration = Duration::from_secs(2);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Between SIGABRT, at which Python tells where it is, and SIGKILL.
+/// The time between SIGABRT, at which Python tells where it is, and SIGKILL.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Workers keep their deadline themselves; after so much more they are killed.
+/// Workers keep their deadline themselves; once this much more has passed they are killed.
 const GRACE_OF_GRACE: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
@@ -403,7 +403,7 @@ impl Master<'_> {
         self.pause_until = Some(Instant::now() + pause);
     }
 
-    /// Until something happens or something is due.
+    /// Waits until something happens or something is due.
     fn wait(&mut self) {
         let now = Instant::now();
         let hang_check = self.config.hang_after.map(|hang| now + (hang / 4).min(Duration::from_secs(1)));
@@ -514,7 +514,7 @@ impl Master<'_> {
         Ok(())
     }
 
-    /// A worker ended that should not have.
+    /// Takes note of a worker that ended and should not have.
     fn mourn(&mut self, worker: &Worker, ending: &Ending) -> Result<(), Error> {
         self.memory.note_died();
         let short = worker.born.elapsed() < SHORT_LIFE;
@@ -684,7 +684,7 @@ impl PidFile {
 }
 
 impl Drop for PidFile {
-    /// Only if no other server has put its own there.
+    /// Removes the file if no other server has put its own there.
     fn drop(&mut self) {
         if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
             let _ = std::fs::remove_file(&self.path);

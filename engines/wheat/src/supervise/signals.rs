@@ -21,7 +21,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// For the whole life of the process.
+    /// Blocks them for the whole life of the process.
     pub fn block() -> io::Result<Self> {
         // SAFETY: the set is filled by sigemptyset before it is used; the descriptor is new and ours.
         unsafe {
@@ -60,7 +60,8 @@ impl AsFd for Signals {
     }
 }
 
-/// For a child before it becomes another program, which would inherit what is blocked. Async-signal-safe.
+/// Unblocks all signals in a child before it becomes another program, which would inherit what is blocked.
+/// Async-signal-safe.
 pub fn unblock_all() -> io::Result<()> {
     // SAFETY: the set is filled by sigemptyset before it is used.
     unsafe {

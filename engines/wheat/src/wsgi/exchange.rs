@@ -29,7 +29,7 @@ pub struct Exchange {
     /// The head is on its way and can no longer be replaced.
     pub begun: bool,
     framing: Framing,
-    /// Of the body, so far.
+    /// Bytes of the body so far.
     sent: u64,
     /// The connection is lost.
     pub lost: bool,
@@ -41,7 +41,7 @@ enum Framing {
     Nothing,
     Length(u64),
     Chunked,
-    /// Until the connection ends.
+    /// The body goes on until the connection ends.
     Close,
 }
 
@@ -125,7 +125,7 @@ impl Exchange {
         }
     }
 
-    /// For the next request.
+    /// Makes it ready for the next request.
     pub fn reset(&mut self) {
         self.head.clear();
         self.head.shrink_to(4 << 10);
@@ -230,7 +230,7 @@ impl Exchange {
         unsafe { out.send_kept(chunk, tail) }
     }
 
-    /// So many bytes of the body went past `send`.
+    /// Counts bytes of the body that went past `send`.
     pub fn count(&mut self, out: &mut Out, length: u64) {
         self.sent += length;
         out.facts.body_bytes += length;
@@ -241,7 +241,7 @@ impl Exchange {
         self.framing == Framing::Chunked
     }
 
-    /// After the last piece. False: the body is shorter than was declared, and only the connection's end can say so.
+    /// Ends the body after its last piece. False: the body is shorter than was declared, and only the connection's end can say so.
     pub fn finish(&mut self, out: &mut Out) -> bool {
         match self.framing {
             Framing::Nothing | Framing::Close => true,

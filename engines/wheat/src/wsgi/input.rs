@@ -15,7 +15,7 @@ use super::types::{self, Once};
 use crate::serve::incoming::Collected;
 use crate::serve::reply::{Body, Out};
 
-/// Read from a file at once.
+/// How much is read from a file at once.
 const BLOCK: usize = 64 << 10;
 
 /// The body, as far as it is not read yet.
@@ -106,7 +106,7 @@ impl Input {
 }
 
 impl Stream {
-    /// Gets more into `ahead`. False: there is no more.
+    /// Gets more into `ahead`. False: no more comes.
     fn fill(&mut self) -> Result<bool> {
         if self.at == self.ahead.len() {
             self.ahead.clear();

@@ -18,7 +18,7 @@ unsafe impl Send for Object {}
 // SAFETY: as above: what several threads do with one object the interpreter keeps in order.
 unsafe impl Sync for Object {}
 
-/// A Python exception is set.
+/// Says that a Python exception is set.
 #[derive(Debug)]
 pub struct Raised;
 
@@ -107,7 +107,7 @@ impl Object {
         }
     }
 
-    /// For keys of dictionaries: equal ones are the same object.
+    /// A key of dictionaries: equal ones are the same object.
     pub fn interned(text: &str) -> Result<Self> {
         let mut pointer = Self::latin1(text.as_bytes())?.into_ptr();
         // SAFETY: the reference is exchanged for one to the interned string.
