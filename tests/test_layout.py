@@ -89,11 +89,15 @@ def test_the_lab_does_not_know_the_command_line():
 
 
 def test_records_errors_units_and_settings_stand_below_the_wings():
-    below = ("errors", "limits", "units", "settings")
-    for path in (*PACKAGE.glob("records*"), *(PACKAGE / f"{name}.py" for name in below)):
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            for room in (*WINGS, *ABOVE):
-                assert not reaches(imports(file), f"steelyard.{room}"), f"{name_of(file)} imports {room}"
+    below = ("records", "errors", "limits", "units", "settings")
+    for path in (*modules("nouns"), *(PACKAGE / f"{name}.py" for name in below)):
+        for room in (*WINGS, *ABOVE):
+            assert not reaches(imports(path), f"steelyard.{room}"), f"{name_of(path)} imports {room}"
+
+
+def test_a_record_is_taken_from_the_module_that_has_them_all():
+    for path in (path for path in modules(".") if path.parent.name != "nouns" and path.name != "records.py"):
+        assert not reaches(imports(path), "steelyard.nouns"), f"{name_of(path)} imports a module of nouns"
 
 
 def room_of(module: str) -> str:

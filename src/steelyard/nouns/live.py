@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live machine."""
+
+from __future__ import annotations
+
+from steelyard.nouns.base import Record
+from steelyard.nouns.session import Skip
+
+
+class Observation(Record, frozen=True, kw_only=True):
+    """What a machine did for a while, the observer and its own doings left out.
+
+    ``lengths[n]`` is the number of samples at which n tasks ran or were ready. ``switches`` is what all CPUs counted,
+    those from and to idle included; ``voluntary`` and ``involuntary`` are of tasks that were there at the end or belong
+    to the command, so the two make up less than all. Seconds of ``run_delay_s`` (ready and not running) are summed over
+    tasks; ``pressure_s`` is time in which anybody at all waited for a CPU. None is what this kernel does not keep.
+    """
+
+    started: str
+    machine_key: str
+    cpus: int
+    seconds: float
+    every_s: float
+    lengths: tuple[int, ...]
+    switches: int
+    forks: int
+    voluntary: int
+    involuntary: int
+    tasks: int
+    run_delay_s: float | None
+    pressure_s: float | None
+    own_cpu_s: float
+    own_switches: int
+    skips: tuple[Skip, ...] = ()
+    command: tuple[str, ...] = ()
+    command_status: int | None = None
