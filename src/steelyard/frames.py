@@ -22,6 +22,7 @@ from steelyard.judge.report import report
 from steelyard.judge.samples import case_runs, numbers
 from steelyard.keep import folder, query
 from steelyard.records import Case, Scalar, Session
+from steelyard.show import reasons
 from steelyard.show.visible import visible
 
 if TYPE_CHECKING:
@@ -160,7 +161,11 @@ class Loaded:
         for number, (session, findings) in enumerate(zip(self.sessions, self.findings, strict=True)):
             cases = {planned.case.name: planned.case for planned in session.plan.cases} if session.plan else {}
             for found in findings.cases:
-                row = {**_of_case(number, session, cases[found.case]), **_figures(found), "void": findings.void}
+                row = {
+                    **_of_case(number, session, cases[found.case]),
+                    **_figures(found),
+                    "void": reasons.said_if(findings.void),
+                }
                 rows.append(row)
         return self._frame((*_SUMMARY, *_NET, "caveats", "void"), rows)
 
@@ -183,7 +188,11 @@ class Loaded:
         else:
             raise UsageError("compare two sessions by their numbers, or two cases of a session by their names")
         rows = [
-            {**{name: getattr(case, name) for name in _COMPARISON[:-2]}, "margin": margin, "void": found.void}
+            {
+                **{name: getattr(case, name) for name in _COMPARISON[:-2]},
+                "margin": margin,
+                "void": reasons.said_if(found.void),
+            }
             for case in found.cases
         ]
         return self._frame(_COMPARISON, rows)
@@ -209,7 +218,7 @@ class Loaded:
                 said = "; ".join(f"{item.what}: {item.before} → {item.after}" for item in differences)
                 row = {name: getattr(one, name) for name in _HISTORY if name not in ("file", "level")}
                 row |= {"file": one.path, "level": level, "change": change is not None, "differences": said}
-                rows.append({**row, "void": one.void})
+                rows.append({**row, "void": reasons.said_if(one.void)})
         return self._frame((*_HISTORY, "change", "differences", "void"), rows)
 
     def query(self, sql: str) -> Any:
@@ -284,7 +293,7 @@ def _figures(found: CaseFinding) -> Row:
         "net_low": net.low if net else None,
         "net_high": net.high if net else None,
         "net_at_most": bool(net and net.at_most),
-        "caveats": "; ".join(found.caveats),
+        "caveats": "; ".join(map(reasons.said, found.caveats)),
     }
 
 

@@ -49,6 +49,11 @@ def format_duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+def format_change(ratio: float) -> str:
+    """A ratio as a change: ``+5.0 %``."""
+    return f"{100 * (ratio - 1):+.1f} %".replace("-", "−")
+
+
 def counted(number: int, one: str, several: str = "") -> str:
     """A number with what it counts: ``1 block``, ``6 blocks``; ``several`` where an s at the end will not do."""
     return f"{number} {one if number == 1 else several or f'{one}s'}"

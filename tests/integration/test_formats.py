@@ -23,7 +23,7 @@ from steelyard.judge.ledger import ledger
 from steelyard.keep import imported
 from steelyard.keep import session as sessions
 from steelyard.records import Session
-from steelyard.show import formats
+from steelyard.show import formats, reasons
 from tests import processes
 from tests.unit.show.formats.sessions import COST_CASE, HOSTILE, RATE_CASE, costing, exported, hostile, mixed
 
@@ -327,7 +327,7 @@ def test_google_benchmark_that_does_not_tell_its_processes_loses_certainty_and_s
     for wide, narrow in zip(found.cases, own.cases, strict=True):
         assert wide.high / wide.low > narrow.high / narrow.low
     assert {case.case: case.verdict for case in found.cases}["x/slow@same"] == "different"
-    assert any("which process" in caveat for caveat in found.caveats)
+    assert any("which process" in reasons.said(caveat) for caveat in found.caveats)
 
 
 def test_a_rate_comes_back_from_google_benchmark_as_the_time_of_an_operation():

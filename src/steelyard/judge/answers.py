@@ -19,6 +19,7 @@ from steelyard.judge import studies
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.claims import ClaimVerdict, Operand
 from steelyard.judge.findings import Findings
+from steelyard.judge.reasons import Said
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
 from steelyard.records import Placement, Record
 
@@ -105,7 +106,7 @@ class Absence(Record, frozen=True, kw_only=True):
     """What is missing for one reason, which says what would bring it in."""
 
     subjects: tuple[str, ...]
-    reason: str
+    reason: Said
 
 
 class Answers(Record, frozen=True, kw_only=True):
@@ -233,9 +234,9 @@ def varied(findings: Sequence[ClaimFinding], most: int) -> list[ClaimFinding]:
 
 def _absent(findings: Findings) -> tuple[Absence, ...]:
     """Skips by their reason, the reason of most first."""
-    by_reason: dict[str, dict[str, None]] = {}
+    by_reason: dict[Said, dict[str, None]] = {}
     for skip in findings.skips:
         probe = skip.subject.partition("[")[0].partition("@")[0]
-        by_reason.setdefault(skip.reason.removeprefix(f"{probe}: "), {})[probe] = None
+        by_reason.setdefault(skip.plain, {})[probe] = None
     ranked = sorted(by_reason.items(), key=lambda item: -len(item[1]))
     return tuple(Absence(subjects=tuple(subjects), reason=reason) for reason, subjects in ranked)

@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 
 from steelyard.judge.published import Published
+from steelyard.judge.reasons import Fact, Missing, Reason, Said, Why
 from steelyard.judge.samples import CaseRuns, FloatArray, runs_of
 from steelyard.judge.stats.modes import LEAST_RATIO, find_modes
 from steelyard.judge.stats.summary import subtract_overhead, summarise
 from steelyard.judge.studies import Library
-from steelyard.records import Better, Case, CasePattern, Loops, Metric, Placement, Record, Scalar, Session, Skip, Value
-from steelyard.units import counted
+from steelyard.records import Better, Case, CasePattern, Loops, Metric, Placement, Record, Scalar, Session, Value
 
 #: Above this share of the time a counter was there for all of it: its clock starts some nanoseconds early or late.
 _WHOLE = 0.99
@@ -79,7 +79,7 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     user_s: float | None
     system_s: float | None
     switches: float | None
-    caveats: tuple[str, ...]
+    caveats: tuple[Said, ...]
     switched: float | None = None
     runtime: str = ""
     counters: tuple[Figure, ...] = ()
@@ -203,62 +203,64 @@ def _switches(runs: CaseRuns) -> float | None:
     return float(np.nanmedian(numbers)) if np.isfinite(numbers).any() else None
 
 
-def _unpinned(several: FloatArray) -> str:
+def _unpinned(several: FloatArray) -> Reason:
     known = several[np.isfinite(several)]
     if known.size == 0:
-        return "unpinned: a mixture of one CPU and several"
+        return Reason(Why.UNPINNED)
     if not known.any():
-        return "unpinned, and yet on one CPU in all runs"
-    return f"unpinned: a mixture of one CPU and several; {known.sum():.0f} of {known.size} runs were on several"
+        return Reason(Why.UNPINNED_ON_ONE)
+    return Reason(Why.UNPINNED_ON_SEVERAL, several=int(known.sum()), n=known.size)
 
 
-def _warm_up(runs: CaseRuns) -> str | None:
-    """How the runs of a probe that warms up reached a steady state, in a sentence; None for other probes."""
+def _warm_up(runs: CaseRuns) -> Reason | None:
+    """How the runs of a probe that warms up reached a steady state; None for other probes."""
     shapes = Counter(found.shape for run in runs.counted if (found := runs.warm_up(run)))
     if not shapes:
         return None
-    said = ", ".join(f"{count} {shape}" for shape, count in shapes.most_common())
-    lost = shapes["no steady state"]
-    without = f"; {'one' if lost == 1 else lost} without a steady state {'has' if lost == 1 else 'have'} no number"
-    return f"shape of its {len(runs.counted)} runs: {said}{without if lost else ''}"
+    counts = ", ".join(f"{count} {shape}" for shape, count in shapes.most_common())
+    facts: dict[str, Fact] = {"n": len(runs.counted), "shapes": counts}
+    unsteady = shapes["no steady state"]
+    return Reason(Why.SHAPES_UNSTEADY, unsteady=unsteady, **facts) if unsteady else Reason(Why.SHAPES, **facts)
 
 
-def unsteady(runs: CaseRuns) -> Skip:
+def unsteady(runs: CaseRuns) -> Missing:
     """Why a case that was measured has no number."""
-    shape = _warm_up(runs)
-    reason = f"no number, as most runs came to no steady state ({shape}): give longer ones (--values, --target)"
-    return Skip(subject=runs.planned.case.name, reason=reason)
+    return Missing(subject=runs.planned.case.name, reason=Reason(Why.UNSTEADY, shapes=_warm_up(runs)))
 
 
-def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[str, ...]:
-    said = list(dict.fromkeys(caveat for run in runs.counted for caveat in run.caveats))
+def disturbed(runs: CaseRuns) -> list[Reason]:
+    """That some of the runs that count were disturbed; nothing where none was."""
+    disturbed = sum(bool(run.disturbed) for run in runs.counted)
+    return [Reason(Why.DISTURBED, disturbed=disturbed, n=len(runs.counted))] if disturbed else []
+
+
+def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[Said, ...]:
+    said: list[Said] = list(dict.fromkeys(caveat for run in runs.counted for caveat in run.caveats))
     everything = runs_of(runs.planned.case.name, session.runs)
     if runs.planned.case.placement == "free" and session.header.imported is None:
         said.append(_unpinned(_several_cpus(runs)))
     if shape := _warm_up(runs):
         said.append(shape)
     if main.low is None:
-        said.append(f"{counted(main.n, 'run')}: at least 6 are needed for an interval at 95 %")
+        said.append(Reason(Why.FEW_RUNS, n=main.n))
     if main.net is not None and main.net.high is not None and main.net.high < 0:
-        said.append(f"its overhead {main.net.baseline} measures larger than itself: do not subtract it here")
-    said += _doubts_of_counters(runs)
-    disturbed = sum(bool(run.disturbed) for run in runs.counted)
-    if disturbed:
-        said.append(f"{disturbed} of {len(runs.counted)} runs were disturbed, also when repeated")
+        said.append(Reason(Why.OVERHEAD_LARGER, baseline=main.net.baseline))
+    said += [*_doubts_of_counters(runs), *disturbed(runs)]
     failed = sum(run.status == "failed" for run in everything)
     if failed:
-        said.append(f"{failed} of {len(everything)} runs failed")
+        said.append(Reason(Why.FAILED_RUNS, failed=failed, n=len(everything)))
     return tuple(said)
 
 
-def _doubts_of_counters(runs: CaseRuns) -> list[str]:
+def _doubts_of_counters(runs: CaseRuns) -> list[Reason]:
     """What the processor's counts leave out: the kernel, some events, or part of the time."""
     values = [value for run in runs.counted for value in run.values if value.counters]
     if not values:
         return []
     names = ", ".join(metric.name for metric in runs.counters)
-    said = [f"{names}: {run.counters}, without the kernel" for run in runs.counted if "user only" in run.counters]
-    said += [f"not counted: {run.counters_absent}" for run in runs.counted if run.counters_absent]
+    runs_of_users = [run for run in runs.counted if "user only" in run.counters]
+    said = [Reason(Why.WITHOUT_KERNEL, counters=names, whose=run.counters) for run in runs_of_users]
+    said += [Reason(Why.NOT_COUNTED, what=run.counters_absent) for run in runs.counted if run.counters_absent]
     shares = [
         counter.running_ns / counter.enabled_ns
         for value in values
@@ -267,7 +269,7 @@ def _doubts_of_counters(runs: CaseRuns) -> list[str]:
         if counter.enabled_ns
     ]
     if shares and min(shares) < _WHOLE:
-        said.append(f"{names}: counted by turns, some for {min(shares):.0%} of the time, and scaled")
+        said.append(Reason(Why.COUNTED_BY_TURNS, counters=names, share=min(shares)))
     return list(dict.fromkeys(said))
 
 

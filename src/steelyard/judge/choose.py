@@ -17,6 +17,7 @@ import numpy as np
 from steelyard.judge.comparisons import Compared, compare_cases, metric_of
 from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.curves import way_of
+from steelyard.judge.reasons import Reason
 from steelyard.judge.samples import CaseRuns, case_runs
 from steelyard.judge.stats.summary import middle
 from steelyard.records import Descriptor, Placement, Record, Session
@@ -98,7 +99,7 @@ class Chosen(Record, frozen=True, kw_only=True):
     switch_overs: tuple[SwitchOver, ...]
     cannot: dict[str, str]
     margin: float
-    void: str | None
+    void: Reason | None
 
 
 def lacks(descriptor: Descriptor, load: Load) -> str | None:

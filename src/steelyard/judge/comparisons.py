@@ -18,6 +18,7 @@ import numpy as np
 
 from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.imported import as_file, with_only
+from steelyard.judge.reasons import Reason, Said, Why, all_of, of
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
 from steelyard.judge.stats import stopping
 from steelyard.judge.stats.checks import matched
@@ -89,9 +90,9 @@ class Comparisons(Record, frozen=True, kw_only=True):
     margin: float
     confidence: float
     cases: tuple[Compared, ...]
-    left_out: tuple[str, ...]
-    caveats: tuple[str, ...]
-    void: str | None = None
+    left_out: tuple[Said, ...]
+    caveats: tuple[Said, ...]
+    void: Reason | None = None
     metric: str | None = None
     titles: dict[str, str] = msgspec.field(default_factory=dict)
 
@@ -230,8 +231,8 @@ def _say_which(session: Session, text: str, found: Sequence[Case]) -> str:
     return f'"{text}" stands for {len(found)} cases of {session.path}, such as {found[0].name}: say which'
 
 
-def find_pairs(session: Session, a: str, b: str) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """The pairs of cases that two texts stand for, each with its label, and a sentence for each case without a partner.
+def find_pairs(session: Session, a: str, b: str) -> tuple[list[tuple[str, str, str]], list[Reason]]:
+    """The pairs of cases that two texts stand for, each with its label, and of each case without one why.
 
     A case each is a pair, whatever the two are. Of several, those are pairs that agree in their placement and in the
     parameters that both probes have, where no text gives them. Raises ValueError if a case would have two partners, or
@@ -260,7 +261,7 @@ def find_pairs(session: Session, a: str, b: str) -> tuple[list[tuple[str, str, s
         if crowded or not both:
             raise ValueError(_say_which(session, text, crowded or next(iter(found.values()))))
     alone = [
-        f"{case.name}: {other} has no case with the same parameters"
+        of(case.name, Reason(Why.NO_PARTNER, other=other))
         for found, other in zip(by_label, (b, a), strict=True)
         for one, cases in found.items()
         for case in cases
@@ -294,7 +295,7 @@ def compare_cases(
         missing = [name for name in (a, b) if name not in by_name]
         pair = None if missing else _paired(label, by_name[a], by_name[b], margin, block_s, metric)
         if pair is None:
-            left_out.append(f"{label}: {_why_left_out(session, missing, metric)}")
+            left_out.append(of(label, _why_left_out(session, missing, metric)))
         else:
             made.append(pair)
     return Comparisons(
@@ -312,11 +313,10 @@ def compare_cases(
     )
 
 
-def _why_left_out(session: Session, missing: Sequence[str], metric: str | None) -> str:
-    if not missing:
-        return f"no block has {metric or 'a figure'} of both"
+def _why_left_out(session: Session, missing: Sequence[str], metric: str | None) -> Reason:
     reasons = {skip.subject: skip.reason for skip in session.skips}
-    return "; ".join(dict.fromkeys(reasons.get(name, f"{name} was not measured") for name in missing))
+    said = [reasons.get(name) or Reason(Why.NOT_MEASURED, case=name) for name in missing]
+    return all_of(said) or Reason(Why.NO_BLOCK_OF_BOTH, metric=metric or "a figure")
 
 
 def alpha_at(blocks: int, looks: Sequence[int], planned: int) -> float:
@@ -351,24 +351,23 @@ def compare_sessions(
     metric: that of each case which is compared; its main metric when left out.
     """
     sides = [{runs.planned.case.name: runs for runs in case_runs(session)} for session in (a, b)]
-    voids = [
-        f"{session.path}: {reason}"
-        for session, side in zip((a, b), sides, strict=True)
-        if (reason := void_reason(controls(session, side)))
-    ]
+    void = all_of(
+        [
+            of(session.path, reason)
+            for session, side in zip((a, b), sides, strict=True)
+            if (reason := void_reason(controls(session, side)))
+        ]
+    )
     if a.header.imported or b.header.imported:
         found = compare_files(as_file(a), as_file(b), margin=margin, alpha=alpha)
-        return msgspec.structs.replace(found, void="; ".join(voids) or None)
+        return msgspec.structs.replace(found, void=void)
     sentinels = [_sentinel(session, side) for session, side in zip((a, b), sides, strict=True)]
     caveats = []
     if not sentinels[0].size or not sentinels[1].size:
-        caveats.append("a session has no sentinel: the machine's own change cannot be divided out")
+        caveats.append(Reason(Why.NO_SENTINEL))
         sentinels = [np.ones(6), np.ones(6)]
     if a.header.machine.key != b.header.machine.key:
-        caveats.append(
-            f"the sessions are of two machines ({a.header.machine.key}, {b.header.machine.key}): "
-            "the ratio is of machines as well as of cases"
-        )
+        caveats.append(Reason(Why.TWO_MACHINES, a=a.header.machine.key, b=b.header.machine.key))
     pairs = [
         pair
         for name in sides[0]
@@ -376,8 +375,9 @@ def compare_sessions(
         if (pair := _unpaired(name, sides[0][name], sides[1][name], sentinels, margin, metric))
     ]
     shared = {pair.case for pair in pairs}
+    lacking = Reason(Why.NOT_BOTH_HAVE, metric=metric or "a figure")
     left_out = [
-        f"{name}: only in {session.path}" if name not in other else f"{name}: not both have {metric or 'a figure'}"
+        of(name, lacking if name in other else Reason(Why.ONLY_IN, where=session.path))
         for session, side, other in zip((a, b), sides, reversed(sides), strict=True)
         for name, runs in side.items()
         if name not in shared and not runs.planned.control
@@ -391,7 +391,7 @@ def compare_sessions(
         cases=_compared(pairs, alpha, "runs"),
         left_out=tuple(left_out),
         caveats=tuple(caveats),
-        void="; ".join(voids) or None,
+        void=void,
         titles={**b.header.titles, **a.header.titles},
         metric=metric,
     )
@@ -431,7 +431,7 @@ def compare_machines(
     """
     both = [machine for machine in a.machines if machine in b.machines]
     alone = [
-        f"{machine.name}: only in {label}"
+        of(machine.name, Reason(Why.ONLY_IN, where=label))
         for side, label in ((a, labels[0]), (b, labels[1]))
         for machine in side.machines
         if machine not in both
@@ -454,8 +454,8 @@ def compare_machines(
             cases=tuple(next(judged) for _ in pairs),
             left_out=tuple(alone) if number == 0 else (),
             caveats=(
-                f"{len(machines)} machines of key {key}" + (f" ({machines[0].about})" if machines[0].about else ""),
-                "whatever else changed on all machines between the two counts as a difference",
+                Reason(Why.MACHINES_OF_KEY, n=len(machines), key=key, about=machines[0].about or "unknown CPU"),
+                Reason(Why.WHATEVER_CHANGED),
             ),
         )
         for number, (key, machines, pairs) in enumerate(found)
@@ -504,7 +504,8 @@ def compare_files(
 ) -> Comparisons:
     """The benchmarks that two files share. What lacks the process level gets a wider interval, and a caveat."""
     by_name = {sample.name: sample for sample in b.samples}
-    pairs, caveats = [], [*a.caveats, *b.caveats]
+    pairs: list[_Pair] = []
+    caveats: list[Said] = [*a.caveats, *b.caveats]
     for first in a.samples:
         second = by_name.get(first.name)
         if second is None:
@@ -512,16 +513,13 @@ def compare_files(
         processes = first.processes_known and second.processes_known
         between = BETWEEN_SESSIONS if processes else math.hypot(BETWEEN_SESSIONS, _BETWEEN_PROCESSES * math.sqrt(2))
         if not processes:
-            caveats.append(
-                f"{first.name}: the file does not say what belongs to which process; values of one process share its "
-                f"memory layout and its luck, so {_BETWEEN_PROCESSES:.0%} a process was allowed for: "
-                "run it in several processes to know"
-            )
+            caveats.append(of(first.name, Reason(Why.PROCESSES_UNKNOWN, share=_BETWEEN_PROCESSES)))
         costs_a, costs_b = np.array(first.runs), np.array(second.runs)
         pairs.append(_foreign(first.name, first.unit, first.better, costs_a, costs_b, between, margin))
     shared = {pair.case for pair in pairs}
-    left_out = [f"{sample.name}: only in one file" for f in (a, b) for sample in f.samples if sample.name not in shared]
-    caveats.append("the sides were not interleaved: whatever the machine did between them counts as a difference")
+    lone = [(sample.name, file.path) for file in (a, b) for sample in file.samples if sample.name not in shared]
+    left_out = [of(name, Reason(Why.ONLY_IN, where=path)) for name, path in lone]
+    caveats.append(Reason(Why.NOT_INTERLEAVED))
     return Comparisons(
         kind="files",
         a=a.path,

@@ -12,12 +12,12 @@ from typing import Literal
 
 import numpy as np
 
+from steelyard.judge.reasons import Reason, Said, Why, all_of, of
 from steelyard.judge.samples import CaseRuns
 from steelyard.judge.stats.checks import matched
 from steelyard.judge.stats.comparison import Comparison, Verdict, compare_paired
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.records import Case, Record, Session
-from steelyard.units import counted
 
 #: Confidence at which a control must fail: one good session in a thousand.
 _CONFIDENCE = 0.999
@@ -39,7 +39,7 @@ class Control(Record, frozen=True, kw_only=True):
 
     name: str
     state: State
-    said: str
+    showed: Said
 
 
 def _null(delay: int, copy: int) -> str:
@@ -56,20 +56,16 @@ def _compare(by_name: Mapping[str, CaseRuns], a: str, b: str, confidence: float,
     return compare_paired(*matched(first, second), margin=margin, confidence=confidence)
 
 
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f} %"
-
-
 def _identical(by_name: Mapping[str, CaseRuns]) -> Control | None:
     compared = _compare(by_name, _null(0, 0), _null(0, 1), _CONFIDENCE, _MARGIN)
     if compared is None:
         return None
-    said = f"two copies of one program differ by {_percent(compared.ratio)} over {counted(compared.n, 'block')}"
+    showed = Reason(Why.COPIES_DIFFER, ratio=compared.ratio, n=compared.n)
     if not np.isfinite(compared.high):
         # Without an interval at this confidence the control cannot fail, so it has not passed either.
-        return Control(name="identical copies", state="too few blocks to tell", said=said)
+        return Control(name="identical copies", state="too few blocks to tell", showed=showed)
     state: State = "failed" if compared.verdict is Verdict.DIFFERENT else "passed"
-    return Control(name="identical copies", state=state, said=said)
+    return Control(name="identical copies", state=state, showed=showed)
 
 
 def _planted(by_name: Mapping[str, CaseRuns]) -> Control | None:
@@ -80,10 +76,10 @@ def _planted(by_name: Mapping[str, CaseRuns]) -> Control | None:
         return None
     found = usual.low > 1.0
     elsewhere = strict.low > PLANTED * (1 + _MARGIN) or strict.high < PLANTED / (1 + _MARGIN)
-    said = f"planted +5.0 %, measured {_percent(usual.ratio)} over {counted(usual.n, 'block')}"
+    showed = Reason(Why.PLANTED, planted=PLANTED, ratio=usual.ratio, n=usual.n)
     if elsewhere or (not found and usual.n >= _BLOCKS_TO_FIND):
-        return Control(name="planted difference", state="failed", said=said)
-    return Control(name="planted difference", state="passed" if found else "too few blocks to tell", said=said)
+        return Control(name="planted difference", state="failed", showed=showed)
+    return Control(name="planted difference", state="passed" if found else "too few blocks to tell", showed=showed)
 
 
 def _sentinel(session: Session, by_name: Mapping[str, CaseRuns]) -> Control | None:
@@ -102,10 +98,8 @@ def _sentinel(session: Session, by_name: Mapping[str, CaseRuns]) -> Control | No
     change = max(drift, 1 / drift)
     state: State = "failed" if change > _VOID_DRIFT else "doubtful" if change > _DOUBTFUL_DRIFT else "passed"
     # Drift between blocks falls out of what is compared within them, until it is so large that nothing is sure.
-    advice = "; compare within blocks only" if state == "doubtful" else ""
-    return Control(
-        name="sentinel", state=state, said=f"from first to last its cost changed by {_percent(drift)}{advice}"
-    )
+    why = Why.LEVELS_DRIFTED if state == "doubtful" else Why.DRIFT
+    return Control(name="sentinel", state=state, showed=Reason(why, ratio=drift))
 
 
 def _timeless(session: Session, by_name: Mapping[str, CaseRuns]) -> bool:
@@ -123,13 +117,11 @@ def _timeless(session: Session, by_name: Mapping[str, CaseRuns]) -> bool:
 def controls(session: Session, by_name: Mapping[str, CaseRuns]) -> tuple[Control, ...]:
     """What the controls of a session say; those that it does not have are left out."""
     if _timeless(session, by_name):
-        said = "a run of it took no time at all: its clock is wrong, or the file is"
-        return (Control(name="null probe", state="failed", said=said),)
+        return (Control(name="null probe", state="failed", showed=Reason(Why.NO_TIME)),)
     found = (_identical(by_name), _planted(by_name), _sentinel(session, by_name))
     return tuple(control for control in found if control is not None)
 
 
-def void_reason(found: tuple[Control, ...]) -> str | None:
+def void_reason(found: tuple[Control, ...]) -> Reason | None:
     """Why the session is void; None if it is not."""
-    failed = [f"{control.name}: {control.said}" for control in found if control.state == "failed"]
-    return "; ".join(failed) or None
+    return all_of([of(control.name, control.showed) for control in found if control.state == "failed"])

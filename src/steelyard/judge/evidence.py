@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.judge.claims import ClaimVerdict, Operand, Sweep
 from steelyard.judge.controls import controls, void_reason
+from steelyard.judge.reasons import Fact, Reason, Why
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
 from steelyard.records import Case, CasePattern, Metric, Session
 
@@ -17,10 +18,10 @@ from steelyard.records import Case, CasePattern, Metric, Session
 class NoAnswer(Exception):  # noqa: N818 - an answer, not an error: it ends in a finding
     """There is no evidence to judge by."""
 
-    def __init__(self, verdict: ClaimVerdict, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, verdict: ClaimVerdict, why: Why, **facts: Fact) -> None:
+        super().__init__(why, facts)
         self.verdict = verdict
-        self.reason = reason
+        self.reason = Reason(why, **facts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,14 +76,10 @@ class Measured:
         found = self._matching(operand)
         if len(found) > 1:
             names = ", ".join(runs.planned.case.name for runs in found[:3])
-            raise NoAnswer(
-                ClaimVerdict.NOT_MEASURED, f"{operand.case} stands for {len(found)} cases of the session: {names} …"
-            )
+            raise NoAnswer(ClaimVerdict.NOT_MEASURED, Why.SEVERAL_CASES, case=operand.case, n=len(found), names=names)
         column = self._column(found[0], operand)
         if not np.isfinite(column.values).any():
-            raise NoAnswer(
-                ClaimVerdict.NOT_MEASURED, f"{column.case} has no {column.metric.name}: what it is per never happened"
-            )
+            raise NoAnswer(ClaimVerdict.NOT_MEASURED, Why.NEVER_HAPPENED, case=column.case, metric=column.metric.name)
         return column
 
     def sweep(self, sweep: Sweep) -> dict[int, Column]:
@@ -94,8 +91,7 @@ class Measured:
                 continue
             if x in points:
                 raise NoAnswer(
-                    ClaimVerdict.NOT_MEASURED,
-                    f"{sweep.of.case} leaves a choice at {sweep.parameter}={x} of the session",
+                    ClaimVerdict.NOT_MEASURED, Why.A_CHOICE_LEFT, case=sweep.of.case, parameter=sweep.parameter, x=x
                 )
             column = self._column(runs, sweep.of)
             if np.isfinite(column.values).any():
@@ -107,35 +103,44 @@ class Measured:
         if not found:
             raise self._absence(operand)
         if imported := self._session.header.imported:
-            raise NoAnswer(
-                ClaimVerdict.NOT_COMPARABLE,
-                f"imported from {imported.tool}: its cases were not measured in common blocks",
-            )
+            raise NoAnswer(ClaimVerdict.NOT_COMPARABLE, Why.IMPORTED, tool=imported.tool)
         return found
 
     def _absence(self, operand: Operand) -> NoAnswer:
         for skip in self._session.skips:
             if _stands_for(operand.pattern, skip.subject):
-                reason = skip.reason.removeprefix(f"{operand.pattern.probe}: ")
-                return NoAnswer(ClaimVerdict.NOT_COMPARABLE, f"{skip.subject}: {reason}")
+                return NoAnswer(ClaimVerdict.NOT_COMPARABLE, Why.OF_ONE, subject=skip.subject, said=skip.plain)
         for run in self._session.runs:
             if run.status == "failed" and _stands_for(operand.pattern, run.case):
-                return NoAnswer(ClaimVerdict.NOT_MEASURED, f"{run.case} failed: {run.error}")
-        return NoAnswer(ClaimVerdict.NOT_MEASURED, f"the session has no {operand.case}")
+                return NoAnswer(ClaimVerdict.NOT_MEASURED, Why.RUN_FAILED, case=run.case, error=run.error)
+        return NoAnswer(ClaimVerdict.NOT_MEASURED, Why.NO_CASE, case=operand.case)
 
     def _column(self, runs: CaseRuns, operand: Operand) -> Column:
         metrics = (*runs.descriptor.metrics, *runs.counters)
         metric = next((metric for metric in metrics if operand.metric in (None, metric.name)), None)
         name = runs.planned.case.name
         if metric is None:
-            raise NoAnswer(ClaimVerdict.NOT_MEASURED, f"{name} has no metric {operand.metric} in this session")
+            raise NoAnswer(ClaimVerdict.NOT_MEASURED, Why.NO_METRIC, case=name, metric=operand.metric)
         values = runs.sample(metric)
         if operand.net:
             baseline = self._by_name.get(runs.planned.baseline or "")
             if baseline is None:
-                raise NoAnswer(ClaimVerdict.NOT_MEASURED, f"the overhead of {name} was not measured")
+                raise NoAnswer(ClaimVerdict.NOT_MEASURED, Why.NO_OVERHEAD, case=name)
             values = values - baseline.sample(baseline.descriptor.metrics[0])
         return Column(runs, metric, operand.net, values)
+
+
+def other_unit(column: Column, wanted: str) -> NoAnswer:
+    """Its figures are in another unit than is needed."""
+    metric = column.metric
+    return NoAnswer(
+        ClaimVerdict.NOT_MEASURED,
+        Why.OTHER_UNIT,
+        case=column.case,
+        metric=metric.name,
+        unit=metric.unit,
+        wanted=wanted,
+    )
 
 
 def _stands_for(pattern: CasePattern, name: str) -> bool:

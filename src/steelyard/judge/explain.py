@@ -22,7 +22,8 @@ import numpy as np
 
 from steelyard.errors import InstallationError
 from steelyard.judge.claims import ClaimVerdict, Operand
-from steelyard.judge.evidence import Column, Measured, NoAnswer
+from steelyard.judge.evidence import Column, Measured, NoAnswer, other_unit
+from steelyard.judge.reasons import Fact, Reason, Said, Why, of
 from steelyard.judge.samples import FloatArray
 from steelyard.judge.stats.checks import known
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
@@ -142,7 +143,7 @@ class PartMissing(Record, frozen=True, kw_only=True):
 
     what: str
     case: str
-    reason: str
+    reason: Reason
 
 
 class Sum(Record, frozen=True, kw_only=True):
@@ -173,7 +174,7 @@ class Explanation(Record, frozen=True, kw_only=True):
     missing: tuple[PartMissing, ...]
     explained: Sum | None
     residual: Sum | None = msgspec.field(name="rest")
-    caveats: tuple[str, ...]
+    caveats: tuple[Said, ...]
 
 
 class Unexplained(Record, frozen=True, kw_only=True):
@@ -182,7 +183,7 @@ class Unexplained(Record, frozen=True, kw_only=True):
     composite: str
     case: str
     made_of: str
-    reason: str
+    reason: Reason
 
 
 class Explanations(Record, frozen=True, kw_only=True):
@@ -195,7 +196,7 @@ class Explanations(Record, frozen=True, kw_only=True):
     started: str
     machine_key: str
     cpu: str
-    void: str | None
+    void: Reason | None
     blocks: int
     confidence: float
     explained: tuple[Explanation, ...]
@@ -287,20 +288,21 @@ def _is_asked(asked: str | None, case: Case) -> bool:
     return pattern is None or pattern.matches(case)
 
 
-def _why_none(measured: Measured, composite: Composite, asked: str | None) -> str:
+def _why_none(measured: Measured, composite: Composite, asked: str | None) -> Reason:
     """Why a composite has no case, with what the session has of its probe."""
     if measured.cases(composite.pattern):
-        return f"the session has no {asked}"
+        return Reason(Why.NO_CASE, case=asked)
     near = [case.name for case in measured.cases(CasePattern(probe=composite.pattern.probe))]
     if not near:
-        return f"the session has no {composite.case}"
-    others = f" and {len(near) - 1} more of it" if len(near) > 1 else ""
-    placement = composite.pattern.placement
-    again = f": `steelyard run {composite.pattern.probe} --placement {placement}` measures it" if placement else ""
-    return f"the session has {near[0]}{others}, and what can be explained is {composite.case}{again}"
+        return Reason(Why.NO_CASE, case=composite.case)
+    facts: dict[str, Fact] = {"near": near[0], "n": len(near), "case": composite.case}
+    if composite.pattern.placement is None:
+        return Reason(Why.OTHER_CASES, **facts)
+    where: dict[str, Fact] = {"probe": composite.pattern.probe, "placement": composite.pattern.placement}
+    return Reason(Why.OTHER_CASES_PLACED, **facts, **where)
 
 
-def _absent(name: str, composite: Composite, case: str, reason: str) -> Unexplained:
+def _absent(name: str, composite: Composite, case: str, reason: Reason) -> Unexplained:
     return Unexplained(composite=name, case=case, made_of=composite.made_of, reason=reason)
 
 
@@ -398,10 +400,7 @@ def _in_unit(column: Column, whole: Column) -> FloatArray:
         return column.values
     if (column.metric.unit, whole.metric.unit) == ("B/s", "s"):
         return 1 / column.values
-    raise NoAnswer(
-        ClaimVerdict.NOT_MEASURED,
-        f"{column.case} {column.metric.name} is in {column.metric.unit!r}, the whole in {whole.metric.unit!r}",
-    )
+    raise other_unit(column, whole.metric.unit)
 
 
 def _counts(part: Part, case: Case, whole: Column, measured: Measured) -> FloatArray:
@@ -491,9 +490,9 @@ def _state(residual: Sum | None) -> State:
 def _there(values: FloatArray) -> FloatArray:
     there = values[np.isfinite(values)]
     if there.size == 0:
-        raise NoAnswer(ClaimVerdict.NOT_MEASURED, "no block has all that is needed")
+        raise NoAnswer(ClaimVerdict.NOT_MEASURED, Why.NO_BLOCK_WITH_ALL)
     return there
 
 
-def _caveats(columns: Sequence[Column]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"{column.case}: {caveat}" for column in columns for caveat in column.doubts))
+def _caveats(columns: Sequence[Column]) -> tuple[Said, ...]:
+    return tuple(dict.fromkeys(of(column.case, caveat) for column in columns for caveat in column.doubts))

@@ -15,6 +15,7 @@ from steelyard.judge.curves import Curve, Matrix, find_curves, find_matrices
 from steelyard.judge.knees import Knee, RatePoint, knees
 from steelyard.judge.prices import PriceList, price_lists
 from steelyard.judge.published import Published
+from steelyard.judge.reasons import Missing, Reason
 from steelyard.judge.samples import case_runs
 from steelyard.judge.studies import Library
 from steelyard.judge.tables import Measured, StudyTable
@@ -31,7 +32,7 @@ class Findings(Record, frozen=True, kw_only=True):
     machine: dict[str, str]
     environment: dict[str, str]
     complete: bool
-    void: str | None
+    void: Reason | None
     controls: tuple[Control, ...]
     blocks: int
     wall_s: float | None
@@ -39,7 +40,7 @@ class Findings(Record, frozen=True, kw_only=True):
     cases: tuple[CaseFinding, ...]
     curves: tuple[Curve, ...]
     matrices: tuple[Matrix, ...]
-    skips: tuple[Skip, ...]
+    skips: tuple[Skip | Missing, ...]
     failures: dict[str, str]
     leftovers: dict[str, tuple[str, ...]]
     disturbances: tuple[Disturbance, ...]

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from scipy import special
 
 from steelyard.judge.controls import controls, void_reason
+from steelyard.judge.reasons import Reason, Said, Why, of
 from steelyard.judge.samples import case_runs
 from steelyard.judge.stats import mmd, outlying
 from steelyard.judge.stats.checks import FloatArray
@@ -143,7 +144,7 @@ class GroupFindings(Record, frozen=True, kw_only=True):
     about: str
     machines: tuple[MachineFindings, ...]
     families: tuple[FamilySpread, ...]
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Reason, ...] = ()
 
 
 class FleetFindings(Record, frozen=True, kw_only=True):
@@ -153,13 +154,13 @@ class FleetFindings(Record, frozen=True, kw_only=True):
     confidence: float
     groups: tuple[GroupFindings, ...]
     sessions: int
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[Said, ...] = ()
 
 
 # --- from sessions to numbers -----------------------------------------------------------------------------------------
 
 
-def gather(sessions: Iterable[Session]) -> tuple[FleetData, tuple[str, ...]]:
+def gather(sessions: Iterable[Session]) -> tuple[FleetData, tuple[Reason, ...]]:
     """The numbers of these sessions, and what was left out of them with the reason.
 
     A session of no fleet has no machine but its key: all such of one key count as one machine.
@@ -173,7 +174,8 @@ def gather(sessions: Iterable[Session]) -> tuple[FleetData, tuple[str, ...]]:
         by_name = {runs.planned.case.name: runs for runs in case_runs(session)}
         void = void_reason(controls(session, by_name))
         if session.end is None or void:
-            left_out.append(f"{session.path}: {'not complete' if session.end is None else f'void: {void}'}")
+            why = Reason(Why.VOID, reason=void) if session.end else Reason(Why.NOT_COMPLETE)
+            left_out.append(of(session.path, why))
             continue
         host = session.header.machine
         name = session.header.placed.node if session.header.placed else host.key
@@ -229,7 +231,7 @@ def _median(values: FloatArray, axis: int) -> FloatArray:
 
 
 def judge_fleet(
-    data: FleetData, margin: float = 0.02, alpha: float = 1 - VERDICT_CONFIDENCE, left_out: Sequence[str] = ()
+    data: FleetData, margin: float = 0.02, alpha: float = 1 - VERDICT_CONFIDENCE, left_out: Sequence[Said] = ()
 ) -> FleetFindings:
     """What may be said of each machine beside the others of its key; the error rate is held over all of them.
 
@@ -456,12 +458,9 @@ class _Group:
             machines.append(self._machine(machine, about, oddities, suspicions))
         caveats = []
         if len(machines) < outlying.FEWEST:
-            caveats.append(
-                f"{len(machines)} machines of this kind are too few to call one unlike the others: it takes "
-                f"{outlying.FEWEST}"
-            )
+            caveats.append(Reason(Why.FEW_MACHINES, n=len(machines), needed=outlying.FEWEST))
         if np.bincount(self._owner, minlength=len(machines)).min(initial=2) < 2:
-            caveats.append("one session a machine: what was wrong on that day looks like the machine; measure it again")
+            caveats.append(Reason(Why.ONE_SESSION_EACH))
         level = alpha * _FAMILY_SHARE / max(1, tests)
         off = [self._whole_levels[:, 0], *self._family_levels.T]
         counts = [len(self._cases), *(int(inside.sum()) for inside in self._members.values())]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from steelyard.judge.controls import controls, void_reason
+from steelyard.judge.reasons import Reason, Why
 from steelyard.judge.samples import CaseRuns, case_runs
 from steelyard.judge.stats.changes import find_changes
 from steelyard.judge.stats.checks import known
@@ -40,7 +41,7 @@ class Past(Record, frozen=True, kw_only=True):
     median: float
     low: float | None
     high: float | None
-    void: str | None
+    void: Reason | None
 
 
 class Difference(Record, frozen=True, kw_only=True):
@@ -73,7 +74,7 @@ class Series(Record, frozen=True, kw_only=True):
     better: Better
     sessions: tuple[Past, ...]
     change_points: tuple[ChangePoint, ...] = msgspec.field(name="turns")
-    caveats: tuple[str, ...]
+    caveats: tuple[Reason, ...]
 
 
 class History(Record, frozen=True, kw_only=True):
@@ -152,15 +153,15 @@ def _series(sessions: Sequence[Past], margin: float) -> Series:
     ]
     caveats = []
     if other := sum((one.metric, one.unit) != (last.metric, last.unit) for one in sessions):
-        caveats.append(f"{other} sessions have another main metric and take no part in the changes")
+        caveats.append(Reason(Why.OTHER_METRIC, n=other))
     if void := sum(one.void is not None for one in sessions):
-        caveats.append(f"{void} sessions are void and take no part in the changes")
+        caveats.append(Reason(Why.VOID_SESSIONS, n=void))
     medians = [sessions[number].median for number in counted]
     change_points: list[ChangePoint] = []
     if len(counted) < FEWEST_SESSIONS:
-        caveats.append(f"{len(counted)} sessions: at least {FEWEST_SESSIONS} are needed to find a change")
+        caveats.append(Reason(Why.FEW_SESSIONS, n=len(counted), needed=FEWEST_SESSIONS))
     elif min(medians) <= 0:
-        caveats.append("a median is zero: changes are found in positive figures only")
+        caveats.append(Reason(Why.ZERO_MEDIAN))
     else:
         for change in find_changes(medians, least=margin):
             before, after = sessions[counted[change.index - 1]], sessions[counted[change.index]]

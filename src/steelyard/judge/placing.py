@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.findings import Findings
+from steelyard.judge.reasons import Missing, Reason, Said, Why, of
 from steelyard.records import Observation, Record, Skip
 
 #: The contexts at which the benchmark of 1998 was quoted.
@@ -57,7 +58,7 @@ class Placing(Record, frozen=True, kw_only=True):
     curves: tuple[Placed, ...]
     main: Placed | None
     cpu_share: float | None
-    skips: tuple[Skip, ...]
+    skips: tuple[Skip | Missing, ...]
 
 
 def quantile(lengths: Sequence[int], share: float) -> int:
@@ -116,20 +117,21 @@ def place(observation: Observation, findings: Findings | None, *, why_not: str |
         curves=placed,
         main=main,
         cpu_share=switches_per_s * main.here / observation.cpus if main else None,
-        skips=(*observation.skips, *((Skip(subject="place on the curves", reason=reason),) if reason else ())),
+        skips=(*observation.skips, *((Missing(subject="place on the curves", reason=reason),) if reason else ())),
     )
 
 
 def _curves(
     observation: Observation, findings: Findings | None, why_not: str | None
-) -> tuple[dict[str, tuple[str, Points]], str | None]:
+) -> tuple[dict[str, tuple[str, Points]], Said | None]:
     """Curves by name with metric and points, or the reason why there are none."""
     if findings is None:
         return {}, why_not
     if findings.void:
-        return {}, f"{findings.path} is void: {findings.void}"
+        return {}, of(findings.path, Reason(Why.VOID, reason=findings.void))
     if findings.machine_key != observation.machine_key:
-        return {}, f"{findings.path} is of machine {findings.machine_key}, this is {observation.machine_key}"
+        here = Reason(Why.OF_ANOTHER_MACHINE, key=findings.machine_key, here=observation.machine_key)
+        return {}, of(findings.path, here)
     found: dict[str, tuple[str, Points]] = {}
     groups: dict[str, list[CaseFinding]] = defaultdict(list)
     for case in findings.cases:
@@ -148,7 +150,7 @@ def _curves(
         if len(points) >= 2:
             found[name] = (metric, points)
     if not found:
-        return {}, f"{findings.path} has no switch by contexts on one CPU: `steelyard run switch/yield` measures it"
+        return {}, of(findings.path, Reason(Why.NO_CURVE_OF_SWITCHES))
     return found, None
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.evidence import Column, NoAnswer
+from steelyard.judge.reasons import Why
 from steelyard.judge.samples import FloatArray
 from steelyard.judge.stats import comparison as comparing
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Comparison, compare_paired
@@ -78,14 +79,11 @@ def ratio(of: Column, over: Column, at_least: float | None, at_most: float | Non
     """The ratio of two costs, block by block, against a range, either end of which may be open."""
     both = np.isfinite(of.values) & np.isfinite(over.values)
     if not both.any():
-        raise NoAnswer(ClaimVerdict.NOT_MEASURED, f"no block has both {of.case} and {over.case}")
+        raise NoAnswer(ClaimVerdict.NOT_MEASURED, Why.NO_COMMON_BLOCK, of=of.case, over=over.case)
     a, b = of.values[both], over.values[both]
     for column, values in ((of, a), (over, b)):
         if values.min() <= 0:
-            raise NoAnswer(
-                ClaimVerdict.UNDECIDED,
-                f"{column.case} can't be told from zero in every block: a ratio of it would say nothing",
-            )
+            raise NoAnswer(ClaimVerdict.UNDECIDED, Why.NOT_ABOVE_ZERO, case=column.case)
     logs = np.full(both.size, np.nan)
     logs[both] = np.log(a) - np.log(b)
     edges = [math.log(edge) for edge in (at_least, at_most) if edge is not None]

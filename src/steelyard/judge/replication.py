@@ -15,6 +15,7 @@ from steelyard.judge.claims import Claim, ClaimVerdict, Equal, Flat, Growth, Ord
 from steelyard.judge.explain import meant
 from steelyard.judge.findings import Findings, measured
 from steelyard.judge.published import Erratum, Published, Source
+from steelyard.judge.reasons import Said
 from steelyard.judge.stats.planning import fewest_blocks
 from steelyard.judge.studies import Library, Study
 from steelyard.judge.tables import StudyTable
@@ -243,7 +244,7 @@ def _figures(text: str | None, metric: str | None, findings: Findings) -> list[t
 def _absent(findings: Sequence[ClaimFinding]) -> tuple[Absence, ...]:
     """Statements that could not be asked by the reason, the reason of most first."""
     unasked = (ClaimVerdict.NOT_MEASURED, ClaimVerdict.NOT_COMPARABLE)
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[Said, list[str]] = {}
     for finding in findings:
         if finding.verdict in unasked:
             by_reason.setdefault(finding.reason or "", []).append(finding.claim.id)

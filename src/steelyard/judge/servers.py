@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from steelyard.judge.comparisons import Compared, compare_cases
+from steelyard.judge.reasons import Reason
 from steelyard.judge.samples import CaseRuns, case_runs, runs_of
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.judge.stats.planning import fewest_blocks
@@ -116,7 +117,7 @@ class Weighed(Record, frozen=True, kw_only=True):
     confidence: float = VERDICT_CONFIDENCE
     cheapest: ServerRow | None = None
     dearest: ServerRow | None = None
-    void: str | None = None
+    void: Reason | None = None
 
 
 def blocks_to_decide(servers: int) -> int:
@@ -248,7 +249,7 @@ def _pilot_rate(runs: CaseRuns, session: Session) -> float:
 
 def _advise(
     session: Session, rows: Sequence[ServerRow], servers: Mapping[str, CaseRuns], margin: float
-) -> tuple[str | None, Advice, Mapping[str, Compared]]:
+) -> tuple[Reason | None, Advice, Mapping[str, Compared]]:
     """Why the session is void, if it is, what its verdicts support, and each server against the candidate."""
     names = [row.server for row in rows if not row.development]
     if len(names) < 2:

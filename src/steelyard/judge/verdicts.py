@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from steelyard.judge import ranges, studies
+from steelyard.judge.cases import disturbed
 from steelyard.judge.claims import (
     Claim,
     ClaimVerdict,
@@ -33,8 +34,9 @@ from steelyard.judge.claims import (
     Sourced,
     Sweep,
 )
-from steelyard.judge.evidence import Column, Measured, NoAnswer
+from steelyard.judge.evidence import Column, Measured, NoAnswer, other_unit
 from steelyard.judge.published import Source
+from steelyard.judge.reasons import Fact, Reason, Said, Why, of
 from steelyard.judge.stats import growth, sign_flips
 from steelyard.judge.stats.checks import FloatArray, known
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
@@ -112,12 +114,12 @@ class ClaimFinding(Record, frozen=True, kw_only=True):
     claim: Claim
     source: Source
     verdict: ClaimVerdict
-    reason: str | None = None
+    reason: Reason | None = None
     figures: tuple[FigureSeen, ...] = ()
     ranges: tuple[RangeSeen, ...] = ()
     growth: GrowthSeen | None = None
     settle: Settle | None = None
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Said, ...] = ()
 
     @property
     def simulated(self) -> bool:
@@ -137,7 +139,7 @@ class ClaimFindings(Record, frozen=True, kw_only=True):
     started: str
     machine_key: str
     cpu: str
-    void: str | None
+    void: Reason | None
     blocks: int
     confidence: float
     edges: int
@@ -244,15 +246,12 @@ def _evidence(test: MeasuredTest, measured: Measured) -> _Evidence:
 
 def _check_unit(column: Column, unit: str) -> None:
     if column.metric.unit != unit:
-        raise NoAnswer(
-            ClaimVerdict.NOT_MEASURED,
-            f"{column.case} {column.metric.name} is in {column.metric.unit!r}, the claim in {unit!r}",
-        )
+        raise other_unit(column, unit)
 
 
 def _flat(points: dict[int, Column], rule: Flat) -> _Evidence:
     if len(points) < 2:
-        raise NoAnswer(ClaimVerdict.NOT_MEASURED, _too_few_points(rule.along, len(points), 2))
+        raise _too_few_points(ClaimVerdict.NOT_MEASURED, rule.along, len(points), 2)
     tests = tuple(ranges.ratio(b, a, 1 / rule.factor, rule.factor) for a, b in combinations(points.values(), 2))
     return _Evidence(tuple(points.values()), tests, only_extreme=True)
 
@@ -260,13 +259,13 @@ def _flat(points: dict[int, Column], rule: Flat) -> _Evidence:
 def _growth(points: dict[int, Column], rule: Growth, cpus: int) -> _Evidence:
     columns = tuple(points.values())
     if len(points) < _GROWTH_POINTS:
-        raise NoAnswer(ClaimVerdict.UNDECIDED, _too_few_points(rule.along, len(points), _GROWTH_POINTS))
+        raise _too_few_points(ClaimVerdict.UNDECIDED, rule.along, len(points), _GROWTH_POINTS)
     fewest = min(int(np.isfinite(column.values).sum()) for column in columns)
     if fewest < fewest_blocks():
-        raise NoAnswer(ClaimVerdict.UNDECIDED, f"a point has {fewest} blocks and needs {fewest_blocks()}")
+        raise NoAnswer(ClaimVerdict.UNDECIDED, Why.FEW_BLOCKS_AT_A_POINT, n=fewest, needed=fewest_blocks())
     table = np.array([column.values for column in columns])
     if np.nanmin(table) <= 0:
-        raise NoAnswer(ClaimVerdict.UNDECIDED, "a point can't be told from zero: its growth would say nothing")
+        raise NoAnswer(ClaimVerdict.UNDECIDED, Why.POINT_NOT_ABOVE_ZERO)
     placed = columns[0].runs.planned.case.placement
     fit = partial(_fit, list(points), cpus=None if placed == "same" else float(cpus))
     fitted = fit(table)
@@ -292,12 +291,16 @@ def _fit(n: Sequence[int], table: FloatArray, cpus: float | None) -> growth.Grow
     return growth.fit_growth(n, np.nanmedian(table, axis=1), cpus=cpus)
 
 
-def _too_few_points(sweep: Sweep, points: int, needed: int) -> str:
-    end = f" to {sweep.largest}" if sweep.largest is not None else ""
-    return (
-        f"{points} values of {sweep.parameter} from {sweep.smallest}{end} in the session, and {needed} are needed: "
-        f"give more by --param {sweep.parameter}=…"
-    )
+def _too_few_points(verdict: ClaimVerdict, sweep: Sweep, points: int, needed: int) -> NoAnswer:
+    facts: dict[str, Fact] = {
+        "points": points,
+        "parameter": sweep.parameter,
+        "smallest": sweep.smallest,
+        "needed": needed,
+    }
+    if sweep.largest is None:
+        return NoAnswer(verdict, Why.FEW_POINTS, **facts)
+    return NoAnswer(verdict, Why.FEW_POINTS_WITHIN, largest=sweep.largest, **facts)
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------------------
@@ -337,23 +340,19 @@ def _of_growth(seen: GrowthSeen) -> ClaimVerdict:
     return ClaimVerdict.HOLDS if seen.form == seen.claimed else ClaimVerdict.FAILS
 
 
-def _why_growth(seen: GrowthSeen | None, verdict: ClaimVerdict) -> str | None:
+def _why_growth(seen: GrowthSeen | None, verdict: ClaimVerdict) -> Reason | None:
     if seen is None or verdict is not ClaimVerdict.UNDECIDED:
         return None
-    if seen.form == "cannot tell":
-        return (
-            "no one form can be told: more values of the parameter over a wider range, or a quieter machine, would help"
-        )
-    return "the form changes when one block is left out: more blocks would help"
+    return Reason(Why.NO_ONE_FORM if seen.form == "cannot tell" else Why.FORM_CHANGES)
 
 
-def _why(undecided: Sequence[ranges.RangeTest], edges: int) -> str:
+def _why(undecided: Sequence[ranges.RangeTest], edges: int) -> Reason:
     fewest = min(test.estimate_at(VERDICT_CONFIDENCE).n for test in undecided)
     if fewest < fewest_blocks():
-        return f"{fewest} blocks are too few for an interval: {fewest_blocks()} give the first"
+        return Reason(Why.FEW_BLOCKS, n=fewest, needed=fewest_blocks())
     if all(test.alone is not ClaimVerdict.UNDECIDED for test in undecided):
-        return f"sure by itself, but not yet in a family of {edges} ends of ranges that are judged together"
-    return "the interval lies across an end of the range"
+        return Reason(Why.NOT_IN_THE_FAMILY, edges=edges)
+    return Reason(Why.ACROSS_AN_END)
 
 
 def _settle(undecided: Sequence[ranges.RangeTest], edges: int, block_s: float) -> Settle:
@@ -412,11 +411,7 @@ def _label(column: Column) -> str:
     return " ".join([column.case, *([] if main else [column.metric.name]), *(["less overhead"] if column.net else [])])
 
 
-def _caveats(columns: Sequence[Column]) -> tuple[str, ...]:
-    said = dict.fromkeys(f"{column.case}: {caveat}" for column in columns for caveat in column.doubts)
-    for column in columns:
-        runs = column.runs.counted
-        disturbed = sum(bool(run.disturbed) for run in runs)
-        if disturbed:
-            said[f"{column.case}: {disturbed} of {len(runs)} runs were disturbed, also when repeated"] = None
-    return tuple(said)
+def _caveats(columns: Sequence[Column]) -> tuple[Said, ...]:
+    said = [of(column.case, caveat) for column in columns for caveat in column.doubts]
+    said += [of(column.case, caveat) for column in columns for caveat in disturbed(column.runs)]
+    return tuple(dict.fromkeys(said))

@@ -16,6 +16,7 @@ from steelyard.lab.messages import Messages
 from steelyard.lab.session import Lab
 from steelyard.records import Session
 from steelyard.settings import Settings
+from steelyard.show import reasons
 
 #: The share of a budget in which all is measured; the rest is left for what looks worse, which is measured again.
 _FIRST = 2 / 3
@@ -78,7 +79,8 @@ def _why_not_again(lab: Lab, new: Session) -> str | None:
 def confirm(first: Comparisons, second: Comparisons) -> Comparisons:
     """The first verdicts, but what was worse counts only if it was worse again; else it is undecided."""
     if second.void is not None:
-        raise BusyError(f"the repetition is void ({second.void}): run the check again on a quieter machine")
+        why = reasons.said(second.void)
+        raise BusyError(f"the repetition is void ({why}): run the check again on a quieter machine")
     again = {case.case: case for case in second.cases}
 
     def confirmed(case: Compared) -> Compared:

@@ -10,13 +10,17 @@ import numpy as np
 
 from steelyard.errors import SessionFileError, UsageError
 from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine, gather
+from steelyard.judge.reasons import Reason
 from steelyard.keep import places as kept
 from steelyard.keep.folder import Complain
 from steelyard.keep.store import Store, is_store
 from steelyard.records import Better
+from steelyard.show import reasons
 
 
-def numbers_of(places: Sequence[str], months: Sequence[str], complain: Complain) -> tuple[FleetData, tuple[str, ...]]:
+def numbers_of(
+    places: Sequence[str], months: Sequence[str], complain: Complain
+) -> tuple[FleetData, tuple[Reason, ...]]:
     """The numbers of these places, and what was left out. Of a store the months that are asked for, or its newest."""
     stores = [place for place in places if is_store(place)]
     if stores and len(places) > 1:
@@ -27,7 +31,8 @@ def numbers_of(places: Sequence[str], months: Sequence[str], complain: Complain)
         raise UsageError("--month is for a store that `steelyard fleet pack` made")
     data, left_out = gather(kept.sessions(places, complain))
     if not len(data.owner):
-        raise SessionFileError(f"no session here can be judged: {'; '.join(left_out[:3]) or 'the lines above say why'}")
+        why = "; ".join(map(reasons.said, left_out[:3])) or "the lines above say why"
+        raise SessionFileError(f"no session here can be judged: {why}")
     return data, left_out
 
 

@@ -15,6 +15,7 @@ from steelyard.keep import places as kept
 from steelyard.keep.folder import Complain
 from steelyard.keep.store import Column, Store
 from steelyard.records import Session
+from steelyard.show import reasons
 
 #: Sessions that are written together: a part of some megabytes.
 _TOGETHER = 200
@@ -47,7 +48,7 @@ def _add(store: Store, month: str, sessions: Sequence[Session], complain: Compla
     for session in sessions:
         data, left_out = gather([session])
         for line in left_out:
-            complain(line)
+            complain(reasons.said(line))
         if not len(data.owner):
             continue
         header, machine = session.header, session.header.machine

@@ -9,6 +9,7 @@ from typing import Any
 
 from steelyard.judge.advice import AdviceFinding, Conclusion, label
 from steelyard.judge.claims import ClaimVerdict
+from steelyard.judge.reasons import Said
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings
 from steelyard.show import void
 from steelyard.show.claims import SIGNS
@@ -34,7 +35,7 @@ alone; *{Conclusion.NOT_TRUE}* where it holds nowhere. `steelyard claims` shows 
 """
 
 
-def show(found: Iterable[AdviceFinding], console: Console, why_void: str | None) -> None:
+def show(found: Iterable[AdviceFinding], console: Console, why_void: Said | None) -> None:
     """Every advice by source: what becomes of it and what its claims found. ``why_void``: why to believe none."""
     void.show(why_void, console)
     for source, members in groupby(found, key=lambda finding: finding.source):

@@ -10,7 +10,7 @@ from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.findings import Findings
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.show import claims as claim_words
-from steelyard.show import void
+from steelyard.show import reasons, void
 from steelyard.show.console import Console, words
 from steelyard.show.naming import PLACES
 from steelyard.units import format_duration, format_quantity
@@ -206,7 +206,7 @@ def _sure(findings: Findings, answers: Answers) -> list[_Line]:
 def _absent(absent: Iterable[Absence]) -> list[_Line]:
     found = list(absent)
     rows = [
-        _row("left out" if number == 0 else "", _cut(f"{_names(one.subjects)}: {one.reason}", WIDTH - 10))
+        _row("left out" if number == 0 else "", _cut(f"{_names(one.subjects)}: {reasons.said(one.reason)}", WIDTH - 10))
         for number, one in enumerate(found[:_MOST_ABSENT])
     ]
     if len(found) > _MOST_ABSENT:

@@ -23,10 +23,10 @@ from steelyard.judge.report import Report
 from steelyard.limits import V8_BYTES, require_addresses
 from steelyard.show import naming
 from steelyard.show.comparison import interval as change_interval
-from steelyard.show.comparison import percent, verdict
+from steelyard.show.comparison import verdict
 from steelyard.show.naming import PLACES
 from steelyard.show.visible import visible_data
-from steelyard.units import format_interval, format_quantity
+from steelyard.units import format_change, format_interval, format_quantity
 
 Row = dict[str, Any]
 
@@ -607,7 +607,7 @@ def ratios(cases: Sequence[Compared], found: Comparisons, title: str, theme: The
             "tip": "\n".join(
                 [
                     naming.in_words(case.case, found.titles),
-                    f"{percent(case.ratio)} {change_interval(case)}",
+                    f"{format_change(case.ratio)} {change_interval(case)}",
                     verdict(case, margin),
                 ]
             ),

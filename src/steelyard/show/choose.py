@@ -6,10 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import msgspec
-
 from steelyard.judge.choose import FIGURES, Channel, Choice, Chosen
-from steelyard.show import comparison, void
+from steelyard.show import comparison, reasons, void
 from steelyard.show.console import Console, grid, words
 from steelyard.show.naming import PLACES
 from steelyard.units import format_bytes, format_quantity
@@ -105,7 +103,7 @@ def _time(seconds: float | None) -> str:
 
 def as_json(chosen: Chosen) -> dict[str, Any]:
     """Everything, figures in base units."""
-    made: dict[str, Any] = msgspec.to_builtins(chosen)
+    made: dict[str, Any] = reasons.builtins(chosen)
     for one, choice in zip(made["choices"], chosen.choices, strict=True):
         one["recommended"] = choice.able[0].way if choice.able and chosen.void is None else None
         one["runner_up"] = choice.able[1].way if len(choice.able) > 1 and chosen.void is None else None

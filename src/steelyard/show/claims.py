@@ -12,8 +12,9 @@ import msgspec
 from rich.padding import Padding
 
 from steelyard.judge.claims import ClaimVerdict
+from steelyard.judge.reasons import Said
 from steelyard.judge.verdicts import ClaimFinding, ClaimFindings, FigureSeen, GrowthSeen, RangeSeen, Settle
-from steelyard.show import machine_code, naming, void
+from steelyard.show import machine_code, naming, reasons, void
 from steelyard.show.console import Cell, Console, grid, headed, words
 from steelyard.units import counted, format_interval, format_quantity
 
@@ -84,7 +85,7 @@ def as_json(findings: ClaimFindings) -> list[dict[str, Any]]:
     return [_object(finding, findings.void) for finding in findings.findings]
 
 
-def _object(finding: ClaimFinding, why_void: str | None) -> dict[str, Any]:
+def _object(finding: ClaimFinding, why_void: Said | None) -> dict[str, Any]:
     claim = finding.claim
     return {
         "id": claim.id,
@@ -131,7 +132,7 @@ def evidence(finding: ClaimFinding, titles: Titles) -> list[tuple[str, str]]:
     if not (len(finding.ranges) == 1 and finding.ranges[0].over is None):
         lines += [("", _figure(figure, titles)) for figure in finding.figures]
     if finding.reason:
-        lines.append(("why", finding.reason))
+        lines.append(("why", reasons.said(finding.reason)))
     if finding.settle:
         lines.append(("to tell", _settle(finding.settle)))
     return lines
@@ -144,7 +145,7 @@ def context(finding: ClaimFinding) -> list[tuple[str, str]]:
         ("said", claim.said),
         ("scope", claim.scope),
         *([("but", claim.note)] if claim.note else []),
-        *(("caveat", caveat) for caveat in finding.caveats[:_CAVEATS]),
+        *(("caveat", reasons.said(caveat)) for caveat in finding.caveats[:_CAVEATS]),
         *([("caveat", f"and {more} more, which --json prints")] if more > 0 else []),
     ]
 

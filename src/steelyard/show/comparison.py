@@ -6,30 +6,25 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.judge.comparisons import Compared, Comparisons
-from steelyard.show import naming, void
+from steelyard.show import naming, reasons, void
 from steelyard.show.console import Console, grid, words
-from steelyard.units import counted, format_duration, format_quantity
+from steelyard.units import counted, format_change, format_duration, format_quantity
 
 _STYLES = {"different": "bold", "equivalent": "green", "undecided": "yellow"}
-
-
-def percent(ratio: float) -> str:
-    """A ratio as a change: +5.0 %."""
-    return f"{100 * (ratio - 1):+.1f} %".replace("-", "−")
 
 
 def interval(case: Compared) -> str:
     """The interval of the change, in percent; a dash where there are too few blocks for one."""
     if case.low <= 0 or case.high is None:
         return "–"
-    return f"[{percent(case.low).removesuffix(' %')}, {percent(case.high).removesuffix(' %')}]"
+    return f"[{format_change(case.low).removesuffix(' %')}, {format_change(case.high).removesuffix(' %')}]"
 
 
 def verdict(case: Compared, margin: float) -> str:
     """The verdict as a person would say it; of an undecided one, what is missing."""
     match case.verdict:
         case "different":
-            return f"different by {percent(case.ratio)} {interval(case)}"
+            return f"different by {format_change(case.ratio)} {interval(case)}"
         case "equivalent":
             return f"equivalent within {100 * margin:g} %"
         case _ if case.more_blocks is not None and case.more_minutes is not None:
@@ -60,7 +55,7 @@ def show(found: Comparisons, console: Console) -> None:
             naming.with_name(case.case, found.titles),
             format_quantity(case.a, case.unit),
             format_quantity(case.b, case.unit),
-            percent(case.ratio),
+            format_change(case.ratio),
             interval(case),
             str(case.n),
             words(verdict(case, found.margin), style=_STYLES[case.verdict]),
@@ -69,7 +64,7 @@ def show(found: Comparisons, console: Console) -> None:
     for title, lines in (("left out", found.left_out), ("caveats", found.caveats)):
         if lines:
             console.print(title, style="bold")
-            for line in lines:
+            for line in map(reasons.said, lines):
                 console.print(f"  {line}")
     if apart := [naming.with_name(case.case, found.titles) for case in found.cases if case.medians_disagree]:
         console.print(

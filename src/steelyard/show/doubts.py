@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from steelyard.judge.reasons import Missing
 from steelyard.records import Disturbance, Skip
+from steelyard.show import reasons
 from steelyard.show.console import Console
 
 
@@ -36,14 +38,9 @@ def listed(console: Console, title: str, items: Iterable[str]) -> None:
         console.print()
 
 
-def show_skips(skips: Sequence[Skip], console: Console) -> None:
+def show_skips(skips: Sequence[Skip | Missing], console: Console) -> None:
     """What could not be measured, and why."""
-    listed(console, "could not be measured here", said_once((_reason(skip), skip.subject) for skip in skips))
-
-
-def _reason(skip: Skip) -> str:
-    """Without the name of the probe that gave it, which its subject begins with."""
-    return skip.reason.removeprefix(f"{skip.subject.partition('[')[0].partition('@')[0]}: ")
+    listed(console, "could not be measured here", said_once((reasons.said(skip.plain), skip.subject) for skip in skips))
 
 
 def show_disturbances(disturbances: Sequence[Disturbance], console: Console) -> None:

@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from steelyard.judge.explain import Composite, Explanation, Explanations, Part, PartSeen, State, Sum
-from steelyard.show import naming, void
+from steelyard.show import naming, reasons, void
 from steelyard.show.console import Console, grid, words
 from steelyard.units import format_interval, format_quantity
 
@@ -36,7 +34,7 @@ def show(findings: Explanations, console: Console) -> None:
     for explanation in findings.explained:
         _explanation(explanation, findings, console)
     for absent in findings.absent:
-        console.print(words((absent.case, "cyan"), f" ({absent.composite}): {absent.reason}"))
+        console.print(words((absent.case, "cyan"), f" ({absent.composite}): {reasons.said(absent.reason)}"))
     _foot(findings, console)
 
 
@@ -90,16 +88,14 @@ def _declared(part: Part) -> str:
 
 def declared_as_json(composites: Mapping[str, Composite]) -> list[dict[str, Any]]:
     """One object a composite, as its file declares it, for whoever has no session yet."""
-    return [
-        {"composite": name, "state": "not measured", **msgspec.to_builtins(one)} for name, one in composites.items()
-    ]
+    return [{"composite": name, "state": "not measured", **reasons.builtins(one)} for name, one in composites.items()]
 
 
 def as_json(findings: Explanations) -> list[dict[str, Any]]:
     """One object a cost, then one for each composite that the session says nothing of; figures in base units."""
     return [
-        *({**msgspec.to_builtins(one), "void": findings.void} for one in findings.explained),
-        *({**msgspec.to_builtins(one), "state": "not measured", "void": findings.void} for one in findings.absent),
+        *({**reasons.builtins(one), "void": findings.void} for one in findings.explained),
+        *({**reasons.builtins(one), "state": "not measured", "void": findings.void} for one in findings.absent),
     ]
 
 
@@ -194,13 +190,13 @@ def _explanation(one: Explanation, findings: Explanations, console: Console) -> 
     for line in because(one):
         console.print(f"  {line}", style="dim")
     for missing in one.missing:
-        console.print(f"  {missing.what}: {missing.reason}")
+        console.print(f"  {missing.what}: {reasons.said(missing.reason)}")
     if one.missing:
         console.print(f"  `steelyard explain '{one.case}' --measure` measures all that it needs")
     if one.note:
         console.print(f"  {one.note}")
     for caveat in one.caveats[:_CAVEATS]:
-        console.print(f"  caveat: {caveat}", style="dim")
+        console.print(f"  caveat: {reasons.said(caveat)}", style="dim")
     if len(one.caveats) > _CAVEATS:
         console.print(f"  and {len(one.caveats) - _CAVEATS} more caveats, which --json prints", style="dim")
     console.print()

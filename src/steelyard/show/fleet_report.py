@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import msgspec
-
 from steelyard.judge.fleet import FleetFindings, GroupFindings, MachineFindings, Oddity
-from steelyard.show.comparison import percent
+from steelyard.show import reasons
 from steelyard.show.console import Console, grid, words
+from steelyard.units import format_change
 
 _STYLES = {"different": "bold red", "equivalent": "green", "undecided": "yellow"}
 _WHOLE = "all"
@@ -25,12 +24,12 @@ def oddity(one: Oddity) -> str:
         most = f", most in {one.most} ({one.most_ratio:.2g})" if one.most and one.most_ratio is not None else ""
         return f"its runs scatter {one.ratio:.2g} times as far {where}{most}"
     interval = "" if one.low is None or one.high is None else f" {_interval(one.low, one.high)}"
-    most = f", most in {one.most} ({percent(one.most_ratio)})" if one.most and one.most_ratio is not None else ""
-    return f"{percent(one.ratio)}{interval} {where}{most}"
+    most = f", most in {one.most} ({format_change(one.most_ratio)})" if one.most and one.most_ratio is not None else ""
+    return f"{format_change(one.ratio)}{interval} {where}{most}"
 
 
 def _interval(low: float, high: float) -> str:
-    return f"[{percent(low).removesuffix(' %')}, {percent(high).removesuffix(' %')}]"
+    return f"[{format_change(low).removesuffix(' %')}, {format_change(high).removesuffix(' %')}]"
 
 
 def _about(machine: MachineFindings) -> str:
@@ -38,7 +37,7 @@ def _about(machine: MachineFindings) -> str:
         return "; ".join(oddity(one) for one in machine.oddities)
     if machine.suspicions:
         return f"measure it again: {'; '.join(oddity(one) for one in machine.suspicions)}, but not in two sessions"
-    return f"furthest off in {machine.furthest}: {percent(machine.furthest_ratio)}" if machine.furthest else ""
+    return f"furthest off in {machine.furthest}: {format_change(machine.furthest_ratio)}" if machine.furthest else ""
 
 
 def show(found: FleetFindings, console: Console, *, every: bool) -> None:
@@ -48,7 +47,7 @@ def show(found: FleetFindings, console: Console, *, every: bool) -> None:
     if len(found.groups) > 1:
         console.print("machines of different keys are other hardware: they stand beside each other, unranked")
         console.print()
-    for line in found.left_out:
+    for line in map(reasons.said, found.left_out):
         console.print(f"left out: {line}", soft_wrap=True)
     console.print(
         f"{found.sessions} sessions; a machine is different when it is off by more than {100 * found.margin:g} % and "
@@ -77,11 +76,11 @@ def _show_group(group: GroupFindings, console: Console, *, every: bool) -> None:
         least = "–" if family.found_from is None else f"{100 * family.found_from:.1f} %"
         spreads.add_row(family.family, str(family.cases), f"{100 * family.spread:.1f} %", least)
     console.print(spreads)
-    for caveat in group.caveats:
+    for caveat in map(reasons.said, group.caveats):
         console.print(f"  caveat: {caveat}", style="yellow", soft_wrap=True)
     console.print()
 
 
 def as_json(found: FleetFindings) -> list[dict[str, Any]]:
     """One object a machine, with its key."""
-    return [{"key": group.key, **msgspec.to_builtins(machine)} for group in found.groups for machine in group.machines]
+    return [{"key": group.key, **reasons.builtins(machine)} for group in found.groups for machine in group.machines]

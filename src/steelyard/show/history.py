@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from rich.text import Text
 
 from steelyard.judge.history import ChangePoint, History, Past, Series
-from steelyard.show.comparison import percent
+from steelyard.show import reasons
 from steelyard.show.console import Console, grid, words
 from steelyard.show.page.markup import Markup, tag
-from steelyard.units import format_interval, format_quantity
+from steelyard.units import format_change, format_interval, format_quantity
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _CURVE_WIDTH = 72
@@ -54,7 +53,7 @@ def _series(series: Series, console: Console) -> None:
     console.print(table)
     if len(series.sessions) > _MOST_SESSIONS:
         console.print(f"  and {len(series.sessions) - _MOST_SESSIONS} older ones: --json has them all")
-    for caveat in series.caveats:
+    for caveat in map(reasons.said, series.caveats):
         console.print(f"  {caveat}", style="yellow")
 
 
@@ -78,7 +77,7 @@ def change_in_words(change: ChangePoint, unit: str) -> str:
     """``1.00 µs → 1.20 µs (+20.0 %), p = 0.001``."""
     levels = f"{format_quantity(change.before, unit)} → {format_quantity(change.after, unit)}"
     chance = "p < 0.0001" if change.p_value < 1e-4 else f"p = {change.p_value:.2g}"
-    return f"{levels} ({percent(change.ratio)}), {chance}"
+    return f"{levels} ({format_change(change.ratio)}), {chance}"
 
 
 def _mark(change: ChangePoint | None) -> Text:
@@ -164,7 +163,7 @@ def _levels(series: Series, scale: _Scale) -> list[Markup]:
         parts.append(_line(x, scale.y(change.after), scale.x(end - 0.5), scale.y(change.after), "level"))
         anchor = "end" if x > _WIDTH * 0.8 else "start"
         parts.append(
-            _words(x + (-5 if anchor == "end" else 5), _TOP - 12, percent(change.ratio), anchor, f"{kind} mark")
+            _words(x + (-5 if anchor == "end" else 5), _TOP - 12, format_change(change.ratio), anchor, f"{kind} mark")
         )
     if series.change_points:
         first = series.change_points[0]
@@ -176,8 +175,8 @@ def _levels(series: Series, scale: _Scale) -> list[Markup]:
 def _point(one: Past, number: int, scale: _Scale) -> Markup:
     x = scale.x(number)
     interval = format_interval(one.low, one.high, one.median, one.unit, "–")
-    said = f"{one.started[:16].replace('T', ' ')}: {format_quantity(one.median, one.unit)} {interval}"
-    parts = [tag("title", f"{said}, void: {one.void}" if one.void else said)]
+    about = f"{one.started[:16].replace('T', ' ')}: {format_quantity(one.median, one.unit)} {interval}"
+    parts = [tag("title", f"{about}, void: {reasons.said(one.void)}" if one.void else about)]
     if one.low is not None and one.high is not None:
         parts.append(_line(x, scale.y(one.low), x, scale.y(one.high), "interval"))
     circle = tag(
@@ -196,9 +195,9 @@ def as_json(found: History) -> dict[str, Any]:
         "margin": found.margin,
         "machines": [
             {
-                **msgspec.to_builtins(series),
+                **reasons.builtins(series),
                 "turns": [
-                    {**msgspec.to_builtins(change), "session": series.sessions[change.index].path}
+                    {**reasons.builtins(change), "session": series.sessions[change.index].path}
                     for change in series.change_points
                 ],
             }

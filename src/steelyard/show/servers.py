@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.judge.servers import DECIDES, AdviceOutcome, ServerRow, Weighed
-from steelyard.show import comparison, void
+from steelyard.show import reasons, void
 from steelyard.show.console import Console, grid, words
-from steelyard.units import format_duration, format_quantity
+from steelyard.units import format_change, format_duration, format_quantity
 
 
 def show(weighed: Weighed, console: Console) -> None:
@@ -82,7 +82,7 @@ def _against(row: ServerRow) -> str:
         return ""
     match row.against.verdict:
         case "different":
-            return comparison.percent(row.against.ratio)
+            return format_change(row.against.ratio)
         case "equivalent":
             return "equal"
         case _:
@@ -167,7 +167,7 @@ def because(weighed: Weighed) -> str:
         case AdviceOutcome.TOO_FEW:
             return "there is nothing to compare: fewer than two servers for production could be measured"
         case AdviceOutcome.VOID:
-            return f"the session is void: {weighed.void}"
+            return f"the session is void: {reasons.said_if(weighed.void)}"
         case AdviceOutcome.CONTRADICTED:
             return (
                 f"{advice.candidate} was the fastest in the pilot, and {_and(advice.faster)} proved faster in the "

@@ -14,7 +14,7 @@ from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Curve, Matrix, way_of
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import MARGIN, PriceList
-from steelyard.show import caches, comparison, figure_text, naming, steps, tables, void
+from steelyard.show import caches, comparison, figure_text, naming, reasons, steps, tables, void
 from steelyard.show.console import Cell, Console, grid, lines, words
 from steelyard.show.doubts import grouped, listed, said_once, show_disturbances, show_skips
 from steelyard.units import format_duration, format_quantity
@@ -318,9 +318,13 @@ def _doubts(findings: Findings, console: Console) -> None:
     def named(case: str) -> str:
         return naming.with_name(case, findings.titles)
 
-    said = ((caveat, named(case.case)) for case in findings.cases for caveat in case.caveats)
-    listed(console, "caveats", said_once(said))
-    listed(console, "controls", (f"{control.name} {control.state}: {control.said}" for control in findings.controls))
+    doubts = ((reasons.said(caveat), named(case.case)) for case in findings.cases for caveat in case.caveats)
+    listed(console, "caveats", said_once(doubts))
+    listed(
+        console,
+        "controls",
+        (f"{control.name} {control.state}: {reasons.said(control.showed)}" for control in findings.controls),
+    )
     listed(console, "failed", (f"{named(case)}: {error}" for case, error in findings.failures.items()))
     listed(console, "cleaned up", (f"{named(case)}: {'; '.join(what)}" for case, what in findings.leftovers.items()))
     show_skips(findings.skips, console)

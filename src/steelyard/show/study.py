@@ -15,7 +15,7 @@ from steelyard.judge.replication import Outlook, Replication, Shown
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.records import Skip
 from steelyard.show import claims as claim_words
-from steelyard.show import figure_text, naming, tables, void
+from steelyard.show import figure_text, naming, reasons, tables, void
 from steelyard.show.claims import SIGNS, STYLES
 from steelyard.show.console import Console, grid, headed, words
 from steelyard.show.doubts import said_once
@@ -115,7 +115,7 @@ def shown(one: Shown, titles: claim_words.Titles) -> str:
 
 def absences(found: Replication) -> list[str]:
     """Statements that could not be asked, by the reason."""
-    return [f"{', '.join(absence.subjects)}: {absence.reason}" for absence in found.absent]
+    return [f"{', '.join(absence.subjects)}: {reasons.said(absence.reason)}" for absence in found.absent]
 
 
 def _absent(found: Replication, console: Console) -> None:
@@ -171,9 +171,9 @@ def sure(found: Replication) -> list[tuple[str, str]]:
     lines = [
         (
             "how sure",
-            f"{', '.join(states) or 'controls passed'}; {counted(session.blocks, 'block')}; {session.disturbed_runs} of "
-            f"{session.runs} runs disturbed; a wrong verdict among all {len(found.claims.findings)} has a chance of "
-            f"{1 - found.claims.confidence:.0%} at the most",
+            f"{', '.join(states) or 'controls passed'}; {counted(session.blocks, 'block')}; "
+            f"{session.disturbed_runs} of {session.runs} runs disturbed; a wrong verdict among all "
+            f"{len(found.claims.findings)} has a chance of {1 - found.claims.confidence:.0%} at the most",
         )
     ]
     if open_ones:
@@ -185,7 +185,7 @@ def sure(found: Replication) -> list[tuple[str, str]]:
 
 def _missing(found: Replication) -> list[tuple[str, str]]:
     lines = [
-        ("" if number else "not asked", f"{_named(absence.subjects)}: {absence.reason}")
+        ("" if number else "not asked", f"{_named(absence.subjects)}: {reasons.said(absence.reason)}")
         for number, absence in enumerate(found.absent[:_MOST_REASONS])
     ]
     if len(found.absent) > _MOST_REASONS:
@@ -297,5 +297,5 @@ def as_json(found: Replication) -> dict[str, Any]:
         "figures": msgspec.to_builtins(found.figures),
         "right": found.right,
         "errata": msgspec.to_builtins(found.errata),
-        "absent": msgspec.to_builtins(found.absent),
+        "absent": reasons.builtins(found.absent),
     }

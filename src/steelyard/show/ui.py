@@ -12,9 +12,9 @@ from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.findings import Findings
 from steelyard.judge.history import ChangePoint, History, Series
 from steelyard.records import Header, Record
-from steelyard.show import comparison, history, naming, void
+from steelyard.show import comparison, history, naming, reasons, void
 from steelyard.show.page.markup import Markup, listed, named, table, tag
-from steelyard.units import format_interval, format_quantity
+from steelyard.units import format_change, format_interval, format_quantity
 
 _HERE = Path(__file__).parent
 #: Sessions on one page; of more the newest are shown, and the filter finds the others.
@@ -218,7 +218,7 @@ def compared(names: tuple[str, str], found: Comparisons) -> str:
             tag("a", named(naming.in_words(case.case, found.titles), case.case), href=link("history", case=case.case)),
             format_quantity(case.a, case.unit),
             format_quantity(case.b, case.unit),
-            comparison.percent(case.ratio),
+            format_change(case.ratio),
             comparison.interval(case),
             tag("span", _verdict(case), class_=f"verdict {case.verdict}"),
         )
@@ -242,9 +242,9 @@ def compared(names: tuple[str, str], found: Comparisons) -> str:
             f"All verdicts together hold at {100 * found.confidence:.3g}\u00a0%.",
             class_="lede",
         ),
-        *([listed(found.caveats)] if found.caveats else []),
+        *([listed(map(reasons.said, found.caveats))] if found.caveats else []),
         table(("case", "a", "b", "b against a", "interval", "verdict"), rows, caption="comparison"),
-        *([tag("h2", "Left out"), listed(found.left_out)] if found.left_out else []),
+        *([tag("h2", "Left out"), listed(map(reasons.said, found.left_out))] if found.left_out else []),
         tag("p", tag("a", "The report of both, with figures", href=link("report", session=list(names)))),
     )
 
@@ -300,7 +300,7 @@ def _series(series: Series, names: Mapping[str, str]) -> list[Markup]:
             format_quantity(one.median, one.unit),
             format_interval(one.low, one.high, one.median, one.unit, "–"),
             str(one.n),
-            f"void: {one.void}" if one.void else one.facts.get("kernel", ""),
+            f"void: {reasons.said(one.void)}" if one.void else one.facts.get("kernel", ""),
         )
         for one in reversed(series.sessions)
     ]
@@ -311,7 +311,7 @@ def _series(series: Series, names: Mapping[str, str]) -> list[Markup]:
         tag("p", f"{len(series.sessions)} sessions; {series.metric} with its 95 % interval", class_="soft"),
         tag("figure", picture),
         tag("ul", *change_points, class_="changes") if change_points else tag("p", "No change of level found."),
-        *([listed(series.caveats)] if series.caveats else []),
+        *([listed(map(reasons.said, series.caveats))] if series.caveats else []),
         table(("started", "median", "95 % interval", "n", "kernel"), rows, caption="newest first"),
     ]
 

@@ -17,6 +17,8 @@ from typing import Any, NewType
 
 import msgspec
 
+from steelyard.show import reasons
+
 #: A text that has passed the door.
 Visible = NewType("Visible", str)
 
@@ -82,9 +84,9 @@ def visible_data(value: Any) -> Any:
 def json_text(value: Any, *, indent: int = 2) -> Visible:
     r"""JSON that says exactly what ``value`` does; what acts or is not seen is escaped, as ``\u202e``."""
     try:
-        encoded = msgspec.json.encode(value)
+        encoded = msgspec.json.encode(value, enc_hook=reasons.said)
     except UnicodeEncodeError:  # the name of a file that is no Unicode, which JSON cannot hold
-        encoded = msgspec.json.encode(visible_data(msgspec.to_builtins(value)))
+        encoded = msgspec.json.encode(visible_data(reasons.builtins(value)))
     text = msgspec.json.format(encoded, indent=indent).decode()
     return Visible(_BEYOND_ASCII.sub(lambda found: _escaped(found[0]), text) + "\n")
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from steelyard.judge.reasons import Said
+from steelyard.show import reasons
 from steelyard.show.console import Console
 from steelyard.show.page.markup import Markup, tag
 
@@ -11,21 +13,21 @@ WARNING = "VOID, do not use these figures"
 NEXT = "`steelyard doctor` says what disturbs this machine: measure again when that is gone."
 
 
-def said(reason: str) -> str:
+def said(reason: Said) -> str:
     """The warning with its reason."""
-    return f"{WARNING}: {reason}"
+    return f"{WARNING}: {reasons.said(reason)}"
 
 
-def show(reason: str | None, console: Console) -> None:
+def show(reason: Said | None, console: Console) -> None:
     """The warning and what to do, on a terminal; nothing where there is no reason."""
     if reason:
         console.print(said(reason), style="bold red")
         console.print(NEXT, style="red")
 
 
-def note(reason: str | None, whose: str = "") -> list[Markup]:
+def note(reason: Said | None, whose: str = "") -> list[Markup]:
     """The warning on a page, with ``whose`` session it is where there are several."""
     if not reason:
         return []
-    about = f"{whose}: {reason}" if whose else reason
+    about = f"{whose}: {reasons.said(reason)}" if whose else reasons.said(reason)
     return [tag("p", tag("strong", f"{WARNING}. "), f"{about}. {NEXT}", class_="void", role="alert")]

@@ -5,6 +5,7 @@ import pytest
 
 from steelyard.judge.findings import judge
 from steelyard.records import Plan
+from steelyard.show.reasons import said
 from tests.making import (
     a_case,
     a_descriptor,
@@ -38,14 +39,14 @@ def test_a_case_has_median_interval_minimum_and_its_number_of_runs():
 def test_below_six_runs_there_is_no_interval_and_that_is_said():
     case = only_case(judge(a_session(*a_run_each(CASE, 1e-6, 2e-6, 3e-6, 4e-6, 5e-6))))
     assert (case.main.low, case.main.high) == (None, None)
-    assert case.caveats == ("5 runs: at least 6 are needed for an interval at 95 %",)
+    assert tuple(map(said, case.caveats)) == ("5 runs: at least 6 are needed for an interval at 95 %",)
 
 
 def test_a_block_without_a_run_is_no_number():
     session = a_session(*a_run_each(CASE, 1e-6, 1e-6, 1e-6), a_failed_run(CASE, 4), a_failed_run(CASE, 5))
     case = only_case(judge(session))
     assert case.main.n == 3
-    assert "2 of 5 runs failed" in case.caveats
+    assert "2 of 5 runs failed" in map(said, case.caveats)
 
 
 def test_a_metric_that_never_happened_is_left_out_and_the_others_stay():
@@ -81,33 +82,35 @@ def test_an_unpinned_case_shows_both_modes_and_where_its_runs_were():
     assert (lower.where, lower.median, lower.share) == ("one CPU", pytest.approx(2e-6), 0.4)
     assert (upper.where, upper.median, upper.share) == ("several CPUs", pytest.approx(8e-6), 0.6)
     assert {type(mode.share) for mode in (lower, upper)} == {float}, "JSON knows none of numpy's numbers"
-    assert "unpinned: a mixture of one CPU and several; 3 of 5 runs were on several" in case.caveats
+    assert "unpinned: a mixture of one CPU and several; 3 of 5 runs were on several" in map(said, case.caveats)
 
 
 def test_modes_that_hardly_differ_are_one_number_but_the_mixture_is_still_said():
     case = unpinned((2e-6, 1), (2.1e-6, 2))
     assert case.main.modes == ()
-    assert "unpinned: a mixture of one CPU and several; 1 of 2 runs were on several" in case.caveats
+    assert "unpinned: a mixture of one CPU and several; 1 of 2 runs were on several" in map(said, case.caveats)
 
 
 @pytest.mark.parametrize(
-    ("cpus", "said"),
+    ("cpus", "doubt"),
     [(None, "unpinned: a mixture of one CPU and several"), (1, "unpinned, and yet on one CPU in all runs")],
     ids=["not known", "always one"],
 )
-def test_an_unpinned_case_says_so_also_where_its_runs_did_not_differ(cpus, said):
-    assert said in unpinned((2e-6, cpus), (9e-6, cpus)).caveats
+def test_an_unpinned_case_says_so_also_where_its_runs_did_not_differ(cpus, doubt):
+    assert doubt in map(said, unpinned((2e-6, cpus), (9e-6, cpus)).caveats)
 
 
 def test_a_pinned_case_is_no_mixture():
-    assert not any("unpinned" in caveat for caveat in only_case(judge(a_session(*a_run_each(CASE, 1e-6)))).caveats)
+    assert not any(
+        "unpinned" in said(caveat) for caveat in only_case(judge(a_session(*a_run_each(CASE, 1e-6)))).caveats
+    )
 
 
 def test_runs_that_stayed_disturbed_are_counted():
     first = a_run(CASE, 1, foreign_share=0.5, disturbed=("x",))
     again = a_run(CASE, 1, attempt=2, foreign_share=0.6, disturbed=("x",))
     findings = judge(a_session(first, again, *(a_run(CASE, block) for block in range(2, 7))))
-    assert "1 of 6 runs were disturbed, also when repeated" in only_case(findings).caveats
+    assert "1 of 6 runs were disturbed, also when repeated" in map(said, only_case(findings).caveats)
     assert (findings.disturbed_runs, findings.runs) == (2, 7)
 
 
@@ -186,8 +189,8 @@ def test_the_shapes_of_runs_that_warm_up_travel_with_the_figure():
     case = only_case(warming(WARMS_UP, WARMS_UP, FLAT, NEVER_AT_REST))
     assert case.main.n == 3
     assert case.main.median == pytest.approx(1e-6)
-    said = "shape of its 4 runs: 2 warm-up, 1 flat, 1 no steady state; one without a steady state has no number"
-    assert said in case.caveats
+    shapes = "shape of its 4 runs: 2 warm-up, 1 flat, 1 no steady state; 1 run without a steady state: no number"
+    assert shapes in map(said, case.caveats)
 
 
 def test_there_is_no_figure_where_most_runs_have_no_steady_state():
@@ -195,7 +198,7 @@ def test_there_is_no_figure_where_most_runs_have_no_steady_state():
     assert findings.cases == ()
     [skip] = findings.skips
     assert skip.subject == WARMING_CASE.name
-    assert "no steady state (shape of its 3 runs: 2 no steady state, 1 flat" in skip.reason
+    assert "no steady state (shape of its 3 runs: 2 no steady state, 1 flat" in said(skip.reason)
 
 
 def counted_session(scope="hardware, user and kernel", absent="", share=1.0):
@@ -220,7 +223,7 @@ def test_what_the_processor_counted_is_beside_the_other_figures_with_an_interval
 def test_counts_that_leave_something_out_say_so():
     case = only_case(judge(counted_session("hardware, user only", "cache_misses: not supported", share=0.25)))
     assert case.counters[0].median == 28, "scaled"
-    assert [caveat.partition(": ")[2] for caveat in case.caveats] == [
+    assert [said(caveat).partition(": ")[2] for caveat in case.caveats] == [
         "hardware, user only, without the kernel",
         "cache_misses: not supported",
         "counted by turns, some for 25% of the time, and scaled",

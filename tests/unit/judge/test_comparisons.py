@@ -15,6 +15,7 @@ from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine
 from steelyard.judge.stats.signed_rank import exact_level
 from steelyard.records import ForeignFile, ForeignSample
 from steelyard.show.comparison import verdict
+from steelyard.show.reasons import said
 from tests.unit.judge.sessions import steady, weighed
 
 
@@ -57,12 +58,12 @@ def test_a_file_without_processes_gets_a_wider_interval_and_a_caveat():
     assert unknown.cases[0].high / unknown.cases[0].low > known.cases[0].high / known.cases[0].low
     assert known.cases[0].verdict == "different"
     assert unknown.cases[0].verdict == "undecided"
-    assert any("process" in caveat for caveat in unknown.caveats)
+    assert any("process" in said(caveat) for caveat in unknown.caveats)
 
 
 def test_what_only_one_file_has_is_left_out_by_name():
     found = compare_files(a_file("a", x=costs(1, 1), y=costs(1, 2)), a_file("b", x=costs(1, 3)), margin=0.02)
-    assert found.left_out == ("y: only in one file",)
+    assert [said(one) for one in found.left_out] == ["y: only in a"]
 
 
 def test_three_values_are_too_few_for_a_verdict():
@@ -126,7 +127,7 @@ def test_one_case_each_is_a_pair_whatever_the_two_are():
 def test_what_has_no_partner_is_named_and_what_has_two_is_refused():
     session = a_session_of_channels(**{PIPE.format(9, "cross"): steady(1e-6)})
     _, alone = find_pairs(session, "message/pipe", "message/ring")
-    assert alone == ["message/pipe[size=9]@cross: message/ring has no case with the same parameters"]
+    assert [*map(said, alone)] == ["message/pipe[size=9]@cross: message/ring has no case with the same parameters"]
     twice = a_session_of_channels(**{"message/ring[size=200,stores=t]@cross": steady(1e-6)})
     with pytest.raises(ValueError, match=r'"message/ring" stands for 2 cases .* say which'):
         find_pairs(twice, "message/pipe", "message/ring")
@@ -148,7 +149,7 @@ def test_another_metric_than_the_main_one_is_compared_when_it_is_asked_for():
     [wall] = compare_cases(session, [("x", *names)], ("a", "b"), margin=0.02, metric="wall").cases
     assert wall.a == main.a
     none = compare_cases(session, [("x", *names)], ("a", "b"), margin=0.02, metric="cpu")
-    assert (none.cases, none.left_out) == ((), ("x: no block has cpu of both",))
+    assert (none.cases, *map(said, none.left_out)) == ((), "x: no block has cpu of both")
 
 
 def test_sessions_are_compared_by_another_metric_and_name_the_cases_without_it():
@@ -158,7 +159,7 @@ def test_sessions_are_compared_by_another_metric_and_name_the_cases_without_it()
     after = weighed(dict.fromkeys(names, steady(1e-6)), shares={names[0]: steady(0.25)})
     found = compare_sessions(before, after, margin=0.02, metric="share")
     assert [(case.case, case.metric, round(case.ratio, 6)) for case in found.cases] == [(names[0], "share", 0.5)]
-    assert f"{names[1]}: not both have share" in found.left_out
+    assert f"{names[1]}: not both have share" in map(said, found.left_out)
 
 
 def test_an_undecided_verdict_says_what_is_missing():
@@ -214,6 +215,6 @@ def test_kinds_of_machines_are_apart_and_those_of_one_side_only_are_named():
     a, b = a_fleet_of(20, keys=("x", "y")), a_fleet_of(18, 1.05, keys=("x", "y"), seed=2)
     first, second = compare_machines(a, b, ("old", "new"), margin=0.02)
     assert {case.n for case in (*first.cases, *second.cases)} == {9}
-    assert first.left_out == ("n18: only in old", "n19: only in old")
-    assert "9 machines of key x" in first.caveats[0]
+    assert [*map(said, first.left_out)] == ["n18: only in old", "n19: only in old"]
+    assert "9 machines of key x" in said(first.caveats[0])
     assert compare_machines(a, a_fleet_of(20, keys=("z",)), ("old", "new"), margin=0.02) == ()

@@ -6,6 +6,7 @@ from steelyard.judge.findings import judge
 from steelyard.judge.samples import case_runs
 from steelyard.measure.plan import controls as control_cases
 from steelyard.records import Plan
+from steelyard.show.reasons import said
 from tests.making import a_case, a_header, a_planned, a_run, a_session
 
 FIRST, TWIN, PLANTED = control_cases()
@@ -47,7 +48,7 @@ def test_a_good_session_passes_all_its_controls():
 def test_a_session_in_which_one_program_is_two_is_void(twin):
     session = a_controlled_session(twin=twin)
     assert states(session)["identical copies"] == "failed"
-    assert "identical copies: two copies of one program differ by" in judge(session).void
+    assert "identical copies: two copies of one program differ by" in said(judge(session).void)
 
 
 @pytest.mark.parametrize("planted", [1.0, 1.2])
@@ -77,7 +78,7 @@ def test_copies_pass_as_soon_as_they_could_fail():
 def test_a_machine_that_changed_its_speed_makes_a_session_void(last):
     session = a_controlled_session(last=last)
     assert states(session)["sentinel"] == "failed"
-    assert "compare within blocks" not in str(judge(session).void), "what a void session can't be used for"
+    assert "compare within blocks" not in said(judge(session).void), "what a void session can't be used for"
 
 
 @pytest.mark.parametrize("last", [0.77, 1.2])
@@ -86,7 +87,7 @@ def test_a_small_drift_is_doubtful_and_forgiven(last):
     session = a_controlled_session(last=last)
     assert states(session)["sentinel"] == "doubtful"
     assert judge(session).void is None
-    assert any("compare within blocks only" in control.said for control in judge(session).controls)
+    assert any("compare within blocks only" in said(control.showed) for control in judge(session).controls)
 
 
 def test_a_session_without_controls_has_none_to_fail():
@@ -95,5 +96,5 @@ def test_a_session_without_controls_has_none_to_fail():
 
 
 def test_every_failed_control_is_named():
-    found = tuple(Control(name=name, state="failed", said="bad") for name in ("one", "two"))
-    assert void_reason(found) == "one: bad; two: bad"
+    found = tuple(Control(name=name, state="failed", showed="bad") for name in ("one", "two"))
+    assert said(void_reason(found)) == "one: bad; two: bad"

@@ -7,6 +7,7 @@ import pytest
 
 from steelyard.judge.claims import ClaimVerdict, Operand, Sweep
 from steelyard.judge.evidence import Measured, NoAnswer
+from steelyard.show.reasons import said
 from tests.making import a_failed_run
 from tests.unit.judge.sessions import steady, the_case, weighed
 
@@ -20,7 +21,7 @@ def column(session, **operand):
 def refusal(session, **operand):
     with pytest.raises(NoAnswer) as raised:
         column(session, **operand)
-    return raised.value.verdict, raised.value.reason
+    return raised.value.verdict, said(raised.value.reason)
 
 
 def test_a_column_has_one_number_a_block():
@@ -122,5 +123,6 @@ def test_a_point_without_any_figure_is_left_out_of_a_sweep():
 
 def test_a_sweep_that_leaves_a_choice_is_not_answered():
     session = weighed({f"question/a[n=1,kind={kind}]@same": steady(1e-6) for kind in ("x", "y")})
-    with pytest.raises(NoAnswer, match="leaves a choice at n=1"):
+    with pytest.raises(NoAnswer) as raised:
         Measured(session).sweep(Sweep(of=Operand(case="question/a@same"), parameter="n"))
+    assert "leaves a choice at n=1" in said(raised.value.reason)

@@ -10,6 +10,7 @@ import pytest
 from steelyard.judge import fleet
 from steelyard.judge.fleet import FleetCase, FleetData, FleetMachine, gather, judge_fleet
 from steelyard.records import End, Placed
+from steelyard.show.reasons import said
 from tests.making import a_case, a_header, a_machine, a_planned, a_run, a_session
 from tests.reporting import the_golden_session
 
@@ -143,12 +144,12 @@ def test_machines_stand_in_the_order_in_which_people_count():
 def test_too_few_machines_accuse_nobody_and_it_is_said():
     [group] = judge_fleet(with_factor(a_fleet(machines=5), 0, 2.0, cases=FAMILY_B)).groups
     assert all(one.verdict != "different" for one in group.machines)
-    assert "too few" in group.caveats[0]
+    assert "too few" in said(group.caveats[0])
     assert all(family.found_from is None for family in group.families)
 
 
 def test_one_session_a_machine_is_a_caveat():
-    assert any("one session" in text for text in judge_fleet(a_fleet()).groups[0].caveats)
+    assert any("one session" in said(text) for text in judge_fleet(a_fleet()).groups[0].caveats)
     assert judge_fleet(a_fleet(sessions=2)).groups[0].caveats == ()
 
 
@@ -210,7 +211,7 @@ def test_what_is_not_complete_or_void_is_left_out_and_said():
     whole = a_session_on("n1", 1e-6)
     torn = msgspec.structs.replace(whole, end=None, path="torn")
     data, left_out = gather([whole, torn])
-    assert (len(data.owner), left_out) == (1, ("torn: not complete",))
+    assert (len(data.owner), *map(said, left_out)) == (1, "torn: not complete")
 
 
 def test_a_session_of_no_fleet_counts_for_its_key():

@@ -5,6 +5,7 @@ import pytest
 from steelyard.judge import history
 from steelyard.judge.findings import judge
 from steelyard.keep.session import read
+from steelyard.show.reasons import said
 from tests.many import WHOLE
 
 CASE = "example/swept[n=10,kind=thread]@same"
@@ -111,22 +112,22 @@ def test_void_sessions_are_shown_and_take_no_part():
     [series] = history.history("case", pasts).series
     assert len(series.sessions) == 32
     assert [change.index for change in series.change_points] == [16]
-    assert "16 sessions are void and take no part in the changes" in series.caveats
+    assert "16 sessions are void and take no part in the changes" in map(said, series.caveats)
 
 
 def test_sessions_of_another_metric_take_no_part():
     pasts = [*(a_past(n, 900.0, metric="older") for n in range(3)), *(a_past(n, 1.0) for n in range(3, 12))]
     [series] = history.history("case", pasts).series
     assert series.change_points == ()
-    assert "3 sessions have another main metric and take no part in the changes" in series.caveats
+    assert "3 sessions have another main metric and take no part in the changes" in map(said, series.caveats)
 
 
 def test_few_sessions_say_that_they_are_too_few():
     [series] = history.history("case", stepped(7, 4)).series
-    assert series.caveats == ("7 sessions: at least 8 are needed to find a change",)
+    assert [*map(said, series.caveats)] == ["7 sessions: at least 8 are needed to find a change"]
 
 
 def test_a_zero_among_the_medians_is_said_and_not_an_error():
     pasts = [*stepped(), a_past(17, 0.0)]
     [series] = history.history("case", pasts).series
-    assert series.caveats == ("a median is zero: changes are found in positive figures only",)
+    assert [*map(said, series.caveats)] == ["a median is zero: changes are found in positive figures only"]

@@ -11,6 +11,7 @@ from steelyard.judge.imported import as_file, with_only
 from steelyard.judge.studies import library
 from steelyard.judge.verdicts import ClaimVerdict, judge_claims
 from steelyard.records import Imported, Session
+from steelyard.show.reasons import said
 from tests.unit.judge.sessions import steady, weighed
 
 COSTS = {"call/direct@same": steady(1e-6), "call/indirect@same": steady(1.4e-6)}
@@ -56,7 +57,7 @@ def test_repetitions_of_one_process_get_a_wider_interval_than_processes():
 def test_an_import_against_a_session_counts_as_two_files():
     found = comparisons.compare_sessions(weighed(COSTS), an_import(), margin=0.02)
     assert found.kind == "files"
-    assert any("not interleaved" in caveat for caveat in found.caveats)
+    assert any("not interleaved" in said(caveat) for caveat in found.caveats)
 
 
 def test_two_cases_of_an_import_are_not_paired_by_blocks():

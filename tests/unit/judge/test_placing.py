@@ -7,6 +7,7 @@ from steelyard.judge import placing
 from steelyard.judge.findings import judge
 from steelyard.judge.placing import cost_at, mean, place, quantile
 from steelyard.records import Observation
+from steelyard.show.reasons import said
 from tests.unit.judge.sessions import steady, weighed
 
 
@@ -85,14 +86,14 @@ def test_a_curve_that_ends_before_says_so():
 def test_what_can_not_be_placed_is_a_skip_with_its_reason(findings, why_not, named):
     placed = place(an_observation(), findings, why_not=why_not)
     assert placed.curves == ()
-    assert any(named in skip.reason for skip in placed.skips)
+    assert any(named in said(skip.reason) for skip in placed.skips)
     assert (placed.main, placed.cpu_share) == (None, None)
 
 
 def test_the_curves_of_another_machine_are_not_used():
     placed = place(an_observation(machine_key="another"), judge(a_session()))
     assert placed.curves == ()
-    assert "another" in placed.skips[0].reason
+    assert "another" in said(placed.skips[0].reason)
 
 
 def test_processes_are_what_the_sentence_is_about():

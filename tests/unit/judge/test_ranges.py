@@ -7,6 +7,7 @@ import pytest
 from steelyard.judge import ranges
 from steelyard.judge.claims import ClaimVerdict, Operand
 from steelyard.judge.evidence import Measured, NoAnswer
+from steelyard.show.reasons import said
 from tests.unit.judge.sessions import noisy, steady, weighed
 
 A, B = "question/a@same", "question/b@same"
@@ -66,7 +67,7 @@ def test_a_cost_of_nothing_has_no_ratio():
     with pytest.raises(NoAnswer) as raised:
         ratio([1e-6, 1e-6], [1e-6, 0.0], 0.5, 2)
     assert raised.value.verdict is ClaimVerdict.UNDECIDED
-    assert "told from zero" in raised.value.reason
+    assert "told from zero" in said(raised.value.reason)
 
 
 @pytest.mark.parametrize("blocks", [1, 5])

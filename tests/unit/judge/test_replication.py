@@ -8,6 +8,7 @@ from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.findings import judge
 from steelyard.judge.replication import POINTS_OF_FLAT, blocks_for, needs, replicate
 from steelyard.judge.verdicts import judge_claims
+from steelyard.show.reasons import said
 from tests.studies import a_study
 from tests.unit.judge.sessions import noisy, steady, weighed
 
@@ -150,7 +151,7 @@ def test_what_fails_by_most_is_told_first_and_what_was_not_asked_has_its_reason(
         ClaimVerdict.NOT_MEASURED: 1,
         ClaimVerdict.NOT_COMPARABLE: 1,
     }
-    assert {one.reason: one.subjects for one in found.absent} == {
+    assert {said(one.reason): one.subjects for one in found.absent} == {
         "the session has no question/absent@same": ("absent",),
         "question/skipped: no compiler for it": ("skipped",),
     }

@@ -9,6 +9,8 @@ from steelyard.judge import studies
 from steelyard.judge.claims import Claim, ClaimVerdict, Simulated, Sourced
 from steelyard.judge.published import Source
 from steelyard.judge.verdicts import judge_claims
+from steelyard.show.reasons import said
+from steelyard.show.visible import json_text
 from tests.studies import a_study
 from tests.unit.judge.sessions import noisy, steady, weighed
 
@@ -103,14 +105,14 @@ def test_a_share_may_be_nothing_or_all(shares, verdict):
 def test_what_the_machine_lacks_is_not_comparable():
     found = judged(weighed({A: steady(1e-6)}, skips={"question/b": "no such clock"}), **RATIO)
     assert found.verdict is ClaimVerdict.NOT_COMPARABLE
-    assert found.reason == "question/b: no such clock"
+    assert said(found.reason) == "question/b: no such clock"
 
 
 def test_what_would_decide_is_said_where_it_can_be():
     found = judged(weighed({A: steady(5e-6, 4), B: steady(1e-6, 4)}), **RATIO)
     assert found.settle.blocks == 2
     assert found.settle.minutes == pytest.approx(2 * 2 * 0.01 / 60)
-    assert "too few" in found.reason
+    assert "too few" in said(found.reason)
     assert judged(weighed({A: steady(5e-6), B: steady(1e-6)}), **RATIO).settle is None
 
 
@@ -161,7 +163,7 @@ def test_the_doubts_of_its_runs_travel_with_a_verdict():
     session = weighed({A: steady(55e-6)})
     first = msgspec.structs.replace(session.runs[0], caveats=("the clock jumped",), disturbed=("steal",))
     found = judged(msgspec.structs.replace(session, runs=(first, *session.runs[1:])), **FIGURE)
-    assert found.caveats == (
+    assert tuple(map(said, found.caveats)) == (
         f"{A}: the clock jumped",
         f"{A}: 1 of 8 runs were disturbed, also when repeated",
     )
@@ -176,7 +178,7 @@ def test_a_doubt_of_other_metrics_alone_does_not_travel_with_a_verdict(metrics, 
     concerned = {"share: a doubt": metrics} if metrics else {}
     doubtful = msgspec.structs.replace(session.runs[0], caveats=("share: a doubt",), caveat_metrics=concerned)
     found = judged(msgspec.structs.replace(session, runs=(doubtful, *session.runs[1:])), **FIGURE)
-    assert found.caveats == ((f"{A}: share: a doubt",) if carried else ())
+    assert tuple(map(said, found.caveats)) == ((f"{A}: share: a doubt",) if carried else ())
 
 
 def test_a_void_session_says_so():
@@ -205,7 +207,7 @@ def test_a_clear_verdict_survives_a_family_that_a_doubtful_one_does_not():
     found = {finding.claim.id: finding for finding in together.findings}
     assert found["clear"].verdict is ClaimVerdict.HOLDS
     assert found["doubtful"].verdict is ClaimVerdict.UNDECIDED
-    assert "family of 32" in found["doubtful"].reason
+    assert "family of 32" in said(found["doubtful"].reason)
     assert found["doubtful"].settle.blocks >= 1
 
 
@@ -257,4 +259,4 @@ def test_a_claim_about_a_simulation_is_answered_without_a_case():
 def test_findings_can_be_kept_as_json():
     session = weighed({A: steady(5e-6, 4), B: steady(1e-6, 4), **swept(lambda n: n * 1e-6)})
     found = judge_claims(session, [a_claim(**RATIO), a_claim("grows", **{**LINEAR, "along": {**SWEEP, "smallest": 2}})])
-    assert msgspec.json.decode(msgspec.json.encode(found))["edges"] == 0
+    assert msgspec.json.decode(json_text(found))["edges"] == 0

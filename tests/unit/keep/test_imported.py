@@ -9,6 +9,7 @@ from steelyard.judge.findings import judge
 from steelyard.keep import imported
 from steelyard.keep import session as sessions
 from steelyard.records import Case, ForeignFile, ForeignSample
+from steelyard.show.reasons import said
 
 
 def a_file(*samples: ForeignSample, **more: object) -> ForeignFile:
@@ -50,11 +51,11 @@ def test_without_controls_it_is_not_void_but_says_that_it_has_none():
     assert findings.void is None
     assert findings.controls == ()
     assert any("no controls, no sentinel, no blocks" in item.what for item in findings.disturbances)
-    assert any("imported from pyperf: no controls" in caveat for caveat in findings.cases[0].caveats)
+    assert any("imported from pyperf: no controls" in said(caveat) for caveat in findings.cases[0].caveats)
 
 
 def test_nothing_is_said_of_where_it_ran():
-    assert not any("unpinned" in caveat for caveat in judge(a_session(a_file(a_sample()))).cases[0].caveats)
+    assert not any("unpinned" in said(caveat) for caveat in judge(a_session(a_file(a_sample()))).cases[0].caveats)
 
 
 def test_what_is_not_known_of_the_machine_is_said_to_be_unknown():
@@ -74,7 +75,7 @@ def test_files_of_one_machine_have_one_key_and_others_another():
 def test_runs_that_are_no_processes_get_a_caveat():
     session = a_session(a_file(a_sample(processes_known=False), tool="google/benchmark"))
     assert not session.header.imported.processes_known
-    assert any("which process" in caveat for caveat in judge(session).cases[0].caveats)
+    assert any("which process" in said(caveat) for caveat in judge(session).cases[0].caveats)
 
 
 def test_the_moment_of_the_file_is_kept_and_that_of_the_import_is_marked():

@@ -9,6 +9,7 @@ import pytest
 from steelyard.judge.choose import choose
 from steelyard.show import choose as shown
 from steelyard.show.console import Console
+from steelyard.show.visible import json_text
 from tests.unit.judge.test_choose import TWO_SIZES, a_load, exchanged
 
 ALIKE = {"pipe": {200: 2e-6}, "ring": {200: 2e-6}}
@@ -49,7 +50,7 @@ def test_the_channels_their_properties_and_the_switch_over_stand_below():
 
 
 def test_objects_name_what_is_recommended():
-    made = msgspec.json.decode(msgspec.json.encode(shown.as_json(choose(exchanged(TWO_SIZES), a_load(200, 65536)))))
+    made = msgspec.json.decode(json_text(shown.as_json(choose(exchanged(TWO_SIZES), a_load(200, 65536)))))
     assert [(one["recommended"], one["runner_up"]) for one in made["choices"]] == [
         ("latency_ring", "latency_pipe"),
         ("latency_pipe", "latency_ring"),

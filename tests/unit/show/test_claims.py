@@ -11,6 +11,7 @@ from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.verdicts import judge_claims
 from steelyard.show import claims
 from steelyard.show.console import Console
+from steelyard.show.visible import json_text
 from tests.unit.judge.sessions import noisy, steady, weighed
 
 CALLS = {"call/syscall@same": steady(150e-9), "call/direct@same": steady(1.4e-9)}
@@ -108,7 +109,7 @@ def test_many_doubts_are_cut():
 
 def test_objects_hold_everything_for_programs():
     objects = claims.as_json(judge_claims(weighed(CALLS)))
-    by_id = {one["id"]: one for one in msgspec.json.decode(msgspec.json.encode(objects))}
+    by_id = {one["id"]: one for one in msgspec.json.decode(json_text(objects))}
     found = by_id["system-call-negligible"]
     assert found["verdict"] == "fails"
     assert found["ranges"][0]["value"] == pytest.approx(107, rel=0.01)

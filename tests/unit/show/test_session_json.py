@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 
-import msgspec
-
 from steelyard.judge.findings import judge
 from steelyard.show import session
+from steelyard.show.visible import json_text
 from tests.making import a_case, a_descriptor, a_header, a_metric, a_run, a_session, a_value, counted
 
 CASE = a_case()
 
 
 def viewed(*runs, header=None):
-    return json.loads(msgspec.json.encode(session.as_json(judge(a_session(*runs, header=header)))))
+    return json.loads(json_text(session.as_json(judge(a_session(*runs, header=header)))))
 
 
 def test_a_case_is_one_object_with_figures_in_base_units():

@@ -15,6 +15,7 @@ from steelyard.show import html
 from steelyard.show import study as shown
 from steelyard.show.console import Console
 from steelyard.show.page.markup import text
+from steelyard.show.visible import json_text
 from tests.making import a_case
 from tests.unit.judge.sessions import steady, weighed
 
@@ -83,7 +84,7 @@ def test_a_void_session_has_no_summary(found):
 
 
 def test_the_object_has_all_of_it(found):
-    object_ = json.loads(msgspec.json.encode(shown.as_json(found)))
+    object_ = json.loads(json_text(shown.as_json(found)))
     assert object_["study"] == "linux-scheduler-1999"
     assert sum(object_["counts"].values()) == len(object_["statements"]) == len(found.claims.findings)
     assert {table["title"] for table in object_["tables"]} == {table.title for table in found.tables}

@@ -9,7 +9,7 @@ from steelyard.errors import SessionFileError
 from steelyard.judge.comparisons import compare_machines
 from steelyard.judge.fleet import FleetData
 from steelyard.lab.fleet_numbers import numbers_of
-from steelyard.show import comparison
+from steelyard.show import comparison, reasons
 
 
 def command(a: str, b: str, *, margin: Margin = 0.02, json: bool = False) -> None:
@@ -40,5 +40,5 @@ def command(a: str, b: str, *, margin: Margin = 0.02, json: bool = False) -> Non
 def _side(place: str) -> FleetData:
     data, left_out = numbers_of([place], [], output.complain)
     for line in left_out:
-        output.complain(line)
+        output.complain(reasons.said(line))
     return data

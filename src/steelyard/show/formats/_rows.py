@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 
 from steelyard.judge.ledger import Ledger
+from steelyard.show import reasons
 
 Cell = str | int | float | bool | None
 
@@ -43,7 +44,7 @@ def rows(ledger: Ledger) -> Iterator[dict[str, Cell]]:
         "session": ledger.id,
         "session_started": ledger.findings.started,
         "machine": ledger.findings.machine_key,
-        "void": ledger.findings.void,
+        "void": reasons.said_if(ledger.findings.void),
     }
     for entry in ledger.cases:
         case: dict[str, Cell] = {

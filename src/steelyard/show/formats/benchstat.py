@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from steelyard.judge.ledger import CaseEntry, Ledger, RunEntry
 from steelyard.records import Case, Metric
+from steelyard.show import reasons
 
 #: Units that benchstat knows how to scale.
 _UNITS = {"s": "sec", "B": "B", "B/s": "B/s"}
@@ -20,7 +21,11 @@ def export(ledger: Ledger) -> str:
     """The configuration, which way each unit is better, and a line a run."""
     facts = ledger.findings.machine
     # benchstat makes a table for each configuration: what differs between any two sessions must not stand here.
-    configuration = {"pkg": "steelyard", "cpu": facts.get("cpu", ""), "void": ledger.findings.void or ""}
+    configuration = {
+        "pkg": "steelyard",
+        "cpu": facts.get("cpu", ""),
+        "void": reasons.said_if(ledger.findings.void) or "",
+    }
     units = {_unit(entry, metric): metric.better for entry in ledger.cases for metric in entry.metrics}
     cpus = facts.get("logical cpus", "")
     return "\n".join(

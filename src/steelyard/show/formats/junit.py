@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Comparisons
 from steelyard.judge.ledger import Ledger
-from steelyard.show import figure_text, void
+from steelyard.show import figure_text, reasons, void
 from steelyard.show.comparison import verdict
 from steelyard.show.visible import visible, visible_lines
 from steelyard.units import format_quantity
@@ -69,7 +69,7 @@ def export(ledger: Ledger) -> str:
     for name in failed_only:
         ET.SubElement(_test(suite, name, 0.0), "failure", message=findings.failures[name])
     for skip in findings.skips:
-        ET.SubElement(_test(suite, skip.subject, 0.0), "skipped", message=skip.reason)
+        ET.SubElement(_test(suite, skip.subject, 0.0), "skipped", message=reasons.said(skip.reason))
     if findings.void is not None:
         ET.SubElement(_test(suite, "controls", 0.0), "error", message=void.said(findings.void))
     return _text(suite)
@@ -85,7 +85,7 @@ def _said(case: CaseFinding) -> str:
     for figure in (case.main, *case.others):
         line = f"{figure.metric}: {format_quantity(figure.median, figure.unit)} {figure_text.interval(figure)}"
         lines.append(f"{line.rstrip()}, {figure.n} runs")
-    return "\n".join([*lines, *case.caveats])
+    return "\n".join([*lines, *map(reasons.said, case.caveats)])
 
 
 def _text(suite: ET.Element) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.ledger import CaseEntry, Ledger
-from steelyard.show import void
-from steelyard.show.comparison import interval, percent, verdict
+from steelyard.show import reasons, void
+from steelyard.show.comparison import interval, verdict
 from steelyard.show.markdown import code, table, text
-from steelyard.units import format_interval, format_quantity
+from steelyard.units import format_change, format_interval, format_quantity
 
 
 def _row(case: Compared, margin: float) -> tuple[str, ...]:
@@ -16,7 +16,7 @@ def _row(case: Compared, margin: float) -> tuple[str, ...]:
         code(case.case),
         format_quantity(case.a, case.unit),
         format_quantity(case.b, case.unit),
-        f"{percent(case.ratio)} {interval(case)}",
+        f"{format_change(case.ratio)} {interval(case)}",
         ("**worse**: " if case.worse else "") + verdict(case, margin),
     )
 
@@ -30,7 +30,7 @@ def comparisons(found: Comparisons) -> str:
         lines += [f"**{text(void.said(found.void))}**", ""]
     head = ("case", "a", "b", "b against a", "verdict")
     lines += table(head, (_row(case, found.margin) for case in cases), numbers=head[1:4])
-    lines += ["", *(f"- {text(line)}" for line in (*found.left_out, *found.caveats))]
+    lines += ["", *(f"- {text(reasons.said(line))}" for line in (*found.left_out, *found.caveats))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -49,10 +49,10 @@ def export(ledger: Ledger) -> str:
         lines += [f"**{text(void.said(findings.void))}**", ""]
     head = ("case", "figure", "median", "95 % interval", "minimum", "runs")
     lines += table(head, (_session_row(entry) for entry in ledger.cases), numbers=head[2:])
-    caveats = dict.fromkeys(caveat for entry in ledger.cases for caveat in entry.finding.caveats)
+    caveats = dict.fromkeys(reasons.said(caveat) for entry in ledger.cases for caveat in entry.finding.caveats)
     doubts = [*caveats, *(item.what for item in findings.disturbances)]
     doubts += [f"{case} failed: {error}" for case, error in findings.failures.items()]
-    doubts += [f"{skip.subject} was skipped: {skip.reason}" for skip in findings.skips]
+    doubts += [f"{skip.subject} was skipped: {reasons.said(skip.reason)}" for skip in findings.skips]
     lines += ["", *(f"- {text(doubt)}" for doubt in doubts)]
     return "\n".join(lines).rstrip() + "\n"
 

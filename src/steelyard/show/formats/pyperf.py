@@ -17,6 +17,7 @@ import msgspec
 from steelyard.judge.imported import one_number_each
 from steelyard.judge.ledger import CaseEntry, Ledger, RunEntry
 from steelyard.records import Better, ForeignFile, ForeignSample, Statistic
+from steelyard.show import reasons
 from steelyard.show.formats._moments import iso_or_none, of_epoch
 from steelyard.show.visible import json_text
 
@@ -110,7 +111,7 @@ def export(ledger: Ledger) -> str:
         "steelyard_version": ledger.version,
         "steelyard_session": ledger.id,
         "steelyard_machine": ledger.findings.machine_key,
-        "steelyard_void": ledger.findings.void or "no",
+        "steelyard_void": reasons.said_if(ledger.findings.void) or "no",
         **{name: facts[fact] for name, fact in _FACTS.items() if fact in facts},
     }
     # pyperf refuses metadata that are empty or have more than one line.

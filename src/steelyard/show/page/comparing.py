@@ -6,7 +6,7 @@ from __future__ import annotations
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.report import Report
-from steelyard.show import void
+from steelyard.show import reasons, void
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 from steelyard.units import format_interval, format_quantity
@@ -46,13 +46,18 @@ def _pair(found: Comparisons, label: str, number: int) -> Markup:
                 "itself changed between the sessions is divided out by the sentinel.",
             ),
             *void.note(found.void),
-            *([listed(found.caveats)] if found.caveats else []),
+            *([listed(map(reasons.said, found.caveats))] if found.caveats else []),
             *(
                 _group(f"ratios-{number}-{place}", question, cases, found)
                 for place, (question, cases) in enumerate(groups.items())
             ),
             *(
-                [fold(f"{len(found.left_out)} cases that only one of them has", listed(found.left_out))]
+                [
+                    fold(
+                        f"{len(found.left_out)} cases that only one of them has",
+                        listed(map(reasons.said, found.left_out)),
+                    )
+                ]
                 if found.left_out
                 else []
             ),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from steelyard.judge.findings import Findings
-from steelyard.show import naming
+from steelyard.show import naming, reasons
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 
 _SIGNS = {"passed": "✓", "doubtful": "?", "failed": "✗", "too few blocks to tell": "?"}
@@ -23,7 +23,7 @@ def doubts(findings: Findings) -> Markup:
     by_caveat: dict[str, list[str]] = {}
     for case in findings.cases:
         for caveat in case.caveats:
-            by_caveat.setdefault(caveat, []).append(named(case.case))
+            by_caveat.setdefault(reasons.said(caveat), []).append(named(case.case))
     errors = dict.fromkeys(
         f"{item.figure.mechanism}: {item.figure.error} [{item.source.id}, {item.source.year}]"
         for item in findings.known_wrong
@@ -34,7 +34,10 @@ def doubts(findings: Findings) -> Markup:
             _list("What disturbed the machine", (f"{one.what}; {one.advice}" for one in findings.disturbances)),
             _list("Caveats", (f"{caveat}: {_some(cases)}" for caveat, cases in by_caveat.items())),
             _list("Failed", (f"{named(case)}: {error}" for case, error in findings.failures.items())),
-            _list("Could not be measured here", (f"{skip.subject}: {skip.reason}" for skip in findings.skips)),
+            _list(
+                "Could not be measured here",
+                (f"{skip.subject}: {reasons.said(skip.reason)}" for skip in findings.skips),
+            ),
             _list(
                 "Cleaned up after", (f"{named(case)}: {'; '.join(what)}" for case, what in findings.leftovers.items())
             ),
@@ -50,7 +53,7 @@ def _controls(findings: Findings) -> Markup:
         (
             control.name,
             tag("span", f"{_SIGNS[control.state]} {control.state}", class_=f"verdict {_KINDS[control.state]}"),
-            control.said,
+            reasons.said(control.showed),
         )
         for control in findings.controls
     ]

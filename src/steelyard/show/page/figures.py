@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.plots import Plot, Series
 from steelyard.show import charts, naming, steps
-from steelyard.show.comparison import interval, percent, verdict
+from steelyard.show.comparison import interval, verdict
 from steelyard.show.naming import PLACES
 from steelyard.show.page.markup import Markup, data, fold, joined, named, table, tag
-from steelyard.units import format_interval, format_quantity
+from steelyard.units import format_change, format_interval, format_quantity
 
 _PATHS = {
     "circle": "M8 2.5a5.5 5.5 0 1 0 .01 0z",
@@ -234,7 +234,7 @@ def ratios(name: str, title: str, cases: Sequence[Compared], found: Comparisons)
             named(naming.in_words(case.case, found.titles), case.case),
             format_quantity(case.a, case.unit),
             format_quantity(case.b, case.unit),
-            percent(case.ratio),
+            format_change(case.ratio),
             interval(case),
             tag("span", _verdict(case, margin), class_=f"verdict {case.verdict}"),
         )
