@@ -52,7 +52,7 @@ pub struct Config {
     #[arg(long, short, value_name = "N", default_value = "1", help_heading = PROCESSES, value_parser = count(1..=512))]
     pub threads: usize,
     /// buffered: the application is called when the whole body is there; streamed: it is called after the head, and reads
-    /// the body as it comes (needs --threads 2 or more)
+    /// a body of known length as it comes (needs --threads 2 or more)
     #[arg(long, value_name = "HOW", default_value = "buffered", help_heading = PROCESSES, hide_possible_values = true)]
     pub input: Input,
     /// auto: each worker on a CPU of its own; or a list such as 0,2-3
@@ -64,7 +64,7 @@ pub struct Config {
         value_parser = or_off(count(1..=usize::MAX)),
     )]
     pub max_requests: std::option::Option<usize>,
-    /// Replace a worker that could not take a new request for this long; off: never
+    /// Replace a worker whose calls have not got on for this long while it could take no new one; off: never
     #[arg(long, value_name = "TIME", default_value = "60s", help_heading = PROCESSES, value_parser = or_off(duration))]
     pub hang_after: std::option::Option<Duration>,
     /// Write the master's process id there; removed at the end
@@ -132,9 +132,18 @@ pub struct Limits {
     /// Longest request body, decoded (413)
     #[arg(long = "limit-body", value_name = "SIZE", default_value = "64MiB", value_parser = size(0..=usize::MAX))]
     pub body: usize,
-    /// Keep longer request bodies in a temporary file
+    /// Keep longer bodies, and what slow clients have not taken of responses, in a temporary file
     #[arg(long, value_name = "SIZE", default_value = "256KiB", value_parser = size(0..=1 << 30))]
     pub spool: usize,
+    /// Most of a response that is kept for a slow client: the application waits for the rest
+    #[arg(long = "limit-response", value_name = "SIZE", default_value = "64MiB", value_parser = size(0..=usize::MAX))]
+    pub response: usize,
+    /// Most of the disk that a worker takes for bodies: beyond it requests get 503, responses wait for their clients
+    #[arg(long = "limit-disk", value_name = "SIZE", default_value = "1GiB", value_parser = size(0..=usize::MAX))]
+    pub disk: usize,
+    /// Most calls beside those of --threads that stream for over a second or wait for their clients
+    #[arg(long = "limit-streams", value_name = "N", default_value = "64", value_parser = count(0..=4096))]
+    pub streams: usize,
     /// Most connections of a worker (503)
     #[arg(long = "limit-connections", value_name = "N", default_value = "16384", value_parser = count(1..=1 << 20))]
     pub connections: usize,
@@ -152,7 +161,7 @@ pub struct Deadlines {
     /// Of a connection between two requests
     #[arg(long = "deadline-idle", value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub idle: Duration,
-    /// For a client to take the next piece of a response
+    /// For a client to take something of a response
     #[arg(long = "deadline-send", value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub send: Duration,
     /// For requests in flight when a worker is to end

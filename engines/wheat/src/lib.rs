@@ -5,6 +5,7 @@
 //! event loop that parses (`http`) and answers from `files` or from an application (`wsgi`). `observe` counts, logs and shows.
 //! Modules and rooms use each other in one direction, which `tests/test_modules.py` holds them to.
 
+pub mod background;
 pub mod clock;
 pub mod config;
 pub mod error;

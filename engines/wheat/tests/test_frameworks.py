@@ -51,6 +51,7 @@ DJANGO = """
 import json
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.db import connection, transaction
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import path
 
@@ -78,9 +79,25 @@ def cookie(request):
 def fails(request):
     raise RuntimeError("on purpose")
 
-urlpatterns = [path("hello", hello), path("form", form), path("json", take_json), path("upload", upload),
+def one(request):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        return HttpResponse(str(cursor.fetchone()[0]))
+
+def rows(request):  # from the database, whose connection is kept in the thread
+    def lines():
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1999) "
+                           "SELECT i, hex(zeroblob(5000)) FROM n")
+            for number, zeros in cursor:
+                yield f"{number} {zeros}\\n"
+    return StreamingHttpResponse(lines(), content_type="text/plain")
+
+urlpatterns = [path("one", one), path("rows", rows), path("hello", hello),
+               path("form", form), path("json", take_json), path("upload", upload),
                path("stream", stream), path("cookie", cookie), path("fails", fails)]
-settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["127.0.0.1"], SECRET_KEY="of a test")
+settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["127.0.0.1"], SECRET_KEY="of a test",
+                   DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}})
 application = get_wsgi_application()
 """
 
@@ -224,3 +241,21 @@ def test_it_serves_what_is_written_for(framework: str, threads: int, tmp_path: P
         response, body = ask("GET", "/hello?name=last")
         assert body == b"hello last"
         connection.close()
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_django_streams_from_its_database_to_slow_clients(threads: int, tmp_path: Path):
+    if importlib.util.find_spec("django") is None:
+        missing("django is not installed")
+    (tmp_path / "app.py").write_text(DJANGO)
+    with serving("app", "--threads", threads, folder=tmp_path) as server:
+        slow = server.connect()
+        slow.request("GET", "/rows")
+        response = slow.getresponse()
+        assert response.status == 200
+        for _ in range(3):
+            assert server.get("/one") == (200, b"1")
+        lines = response.read().splitlines()
+        assert [len(lines), lines[-1]] == [2000, b"1999 " + b"0" * 10_000]
+        slow.close()
+        assert not server.heard("Traceback")

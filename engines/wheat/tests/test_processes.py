@@ -138,7 +138,7 @@ def test_a_hung_worker_tells_where_and_is_replaced(folder):
         first = server.workers()
         with pytest.raises(ConnectionError):
             server.get("/hang")
-        server.wait_for(r"hangs: it has taken on nothing for 300ms, and is replaced")
+        server.wait_for(r"hangs: nothing has got on for 300ms, and it is replaced")
         # Python's own report, on SIGABRT.
         server.wait_for(r'File ".*app.py", line \d+ in application')
         assert worker_of(server) not in first

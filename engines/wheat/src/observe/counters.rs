@@ -25,6 +25,11 @@ impl Counter {
     pub fn add(&self, n: u64) {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
     }
+    /// Where several threads of the worker write it.
+    #[inline]
+    pub fn add_shared(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
     #[inline]
     pub fn set(&self, n: u64) {
         self.0.store(n, Ordering::Relaxed);
@@ -56,8 +61,10 @@ pub struct Slot {
     /// Lines of the access log that its file or reader did not take in time.
     pub log_lines_dropped: Counter,
     /// Monotonic nanoseconds since which the worker could take on nothing new: the begin of a turn of the event loop or,
-    /// with threads, the moment since which all of them are in the same calls. 0: it can.
+    /// with threads, the moment since which a call waits for one. 0: it can.
     pub busy_since: Counter,
+    /// Grows while calls get on: with their ends, with each piece of a response, and while a client is waited for.
+    pub progress: Counter,
     /// The rest is written by the master, before the worker starts or after it ended.
     pub state: Counter,
     pub pid: Counter,

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::background;
 use crate::config::{self, Config};
 use crate::error::Error;
 use crate::http::head::Head;
@@ -103,9 +104,7 @@ impl AccessLog {
         let shared = Arc::new(Shared { waiting: Mutex::default(), changed: Condvar::new(), lost: AtomicU64::new(0) });
         let theirs = Arc::clone(&shared);
         let write = move || theirs.write(sink);
-        // Signals are for the thread of the loop, which has to wake up for them.
-        let started =
-            while_blocked(|| std::thread::Builder::new().name("access log".into()).stack_size(64 << 10).spawn(write));
+        let started = background::start("access log", write);
         started.map_err(|error| Error::unavailable(format!("no thread for the access log: {error}")))?;
         let (lines, line_count, clock) = (Vec::new(), 0, Clock::default());
         Ok(Some(Self { format: config.access_log, lines, line_count, clock, shared, slot }))
@@ -234,20 +233,6 @@ impl Sink {
             matches!(self, Self::File { file, .. } if file.metadata().is_ok_and(|m| !m.file_type().is_fifo()));
         let piece = if is_file { usize::MAX } else { WHOLE };
         pieces(lines, piece).try_for_each(|piece| write_all(self.descriptor(), piece))
-    }
-}
-
-/// Runs something with all signals blocked, as a thread that is started in it will have them for good.
-fn while_blocked<T>(run: impl FnOnce() -> T) -> T {
-    // SAFETY: both sets are written before they are read; the mask is this thread's own.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let result = run();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        result
     }
 }
 

@@ -3,5 +3,6 @@
 
 pub mod counters;
 pub mod log;
+pub mod notice;
 pub mod openmetrics;
 pub mod stat;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::incoming::Incoming;
 use super::outbox::Outbox;
-use super::reply::{Facts, Out, Peer, Streamed};
+use super::pace::Pace;
+use super::patience::LEAST_PROGRESS;
+use super::reply::{Facts, Means, Out, Peer, Streamed};
 use super::timers::{Kind, Timer, Wheel};
 use super::transport::Transport;
 use crate::config::Deadlines;
@@ -24,13 +26,10 @@ pub enum State {
     Lingering,
 }
 
-/// Fewer bytes than these before a deadline count as none: a trickle does not hold a connection open.
-const LEAST_PROGRESS: u64 = 4 << 10;
-
 pub struct Connection<R> {
-    // Dropped in this order: the outbox may point into the response.
+    // Dropped in this order: the outbox may point into what is held.
     pub outbox: Outbox,
-    pub response: Option<R>,
+    pub held: Option<R>,
     pub transport: Transport,
     pub peer: Peer,
     pub listener: usize,
@@ -40,6 +39,10 @@ pub struct Connection<R> {
     /// Whether `epoll` knows the socket.
     pub is_watched: bool,
     pub facts: Facts,
+    /// The response is not yet counted and logged: not all of it is sent.
+    pub is_owed: bool,
+    /// What the kernel had for the client when half of the time to send was over, in bytes.
+    pub queued: Option<usize>,
     /// Once the outbox is empty the connection lingers rather than closes at once.
     pub linger: bool,
     /// Bytes that were received and not yet looked at.
@@ -64,7 +67,9 @@ impl<R> Connection<R> {
     pub fn new(transport: Transport, peer: Peer, listener: usize) -> Self {
         Self {
             outbox: Outbox::default(),
-            response: None,
+            held: None,
+            is_owed: false,
+            queued: None,
             transport,
             peer,
             listener,
@@ -87,11 +92,12 @@ impl<R> Connection<R> {
         &'a mut self,
         buffer: &'a mut Vec<u8>,
         date_line: &'a [u8; date::LENGTH],
-        patience: Option<Duration>,
+        means: &'a Means,
+        pace: &'a Pace,
         streamed: Option<&'a mut Streamed>,
     ) -> Out<'a> {
         let Self { facts, transport, outbox, .. } = self;
-        Out { buffer, facts, date_line, patience, streamed, transport, outbox }
+        Out { buffer, facts, date_line, streamed, transport, outbox, means, pace, loan: None }
     }
 
     /// What to watch the socket for.
@@ -118,7 +124,7 @@ impl<R> Connection<R> {
             State::Reading if self.partial.is_empty() && self.facts.status != 0 => (Kind::Idle, pause),
             State::Reading => (Kind::Head, deadlines.head),
             State::Receiving => (Kind::Body, deadlines.body),
-            State::Sending => (Kind::Send, deadlines.send),
+            State::Sending => (Kind::Send, deadlines.send / 2), // `goes_on_taking` gives the other half
             State::Lingering => (Kind::Linger, LINGER),
         };
         let again = match kind {
@@ -130,8 +136,17 @@ impl<R> Connection<R> {
         if again || kind != self.timer.kind || !self.timer.is_set() {
             self.received = 0;
             self.outbox.progress = 0;
+            self.queued = None;
             wheel.set(token, &mut self.timer, kind, now_ns, after);
         }
+    }
+
+    /// After half of the time to send without progress: what the kernel has sent since is progress too, for it takes more from
+    /// us only when a good part of its buffer is free.
+    pub fn goes_on_taking(&mut self) -> bool {
+        let now = self.transport.queued();
+        let before = self.queued.replace(now);
+        before.is_none_or(|before| before.saturating_sub(now) as u64 >= LEAST_PROGRESS / 2)
     }
 
     /// Gives whatever is read after a head a deadline of its own.

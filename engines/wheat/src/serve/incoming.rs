@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Request bodies on their way in: decoded, counted against their limit, kept in memory and past a size in a file.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
+use super::keep::{Room, Spool};
 use crate::http::chunked::{Decoder, Event};
 use crate::http::head::Framing;
 use crate::http::{Rejection, reject};
@@ -62,49 +58,27 @@ impl Delimiter {
     }
 }
 
-/// How much memory all bodies of a worker together may still take; beyond it they go to files, whatever their size.
-#[derive(Clone)]
-pub struct MemoryBudget(Arc<AtomicUsize>);
-
-impl MemoryBudget {
-    pub fn new(bytes: usize) -> Self {
-        Self(Arc::new(AtomicUsize::new(bytes)))
-    }
-
-    fn take(&self, bytes: usize) -> bool {
-        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes)).is_ok()
-    }
-
-    fn give_back(&self, bytes: usize) {
-        self.0.fetch_add(bytes, Relaxed);
-    }
-}
-
 /// A body that is collected before anybody gets it.
 pub struct Incoming {
     delimiter: Delimiter,
     kept: Kept,
-    budget: MemoryBudget,
-    /// A body up to this many bytes is kept in memory.
-    spool: usize,
+    room: Room,
 }
 
 enum Kept {
     Memory(Vec<u8>),
-    File(File, u64),
+    File(Spool),
 }
 
 /// A whole body.
-#[derive(Debug)]
 pub enum Collected {
     Memory(Vec<u8>),
-    /// This many bytes from its beginning.
-    File(File, u64),
+    File(Spool),
 }
 
 impl Incoming {
-    pub fn new(framing: Framing, limit: u64, spool: usize, budget: MemoryBudget) -> Result<Self, Rejection> {
-        Ok(Self { delimiter: Delimiter::new(framing, limit)?, kept: Kept::Memory(Vec::new()), budget, spool })
+    pub fn new(framing: Framing, limit: u64, room: Room) -> Result<Self, Rejection> {
+        Ok(Self { delimiter: Delimiter::new(framing, limit)?, kept: Kept::Memory(Vec::new()), room })
     }
 
     /// Takes bytes from the front of `input`. True: the body is whole, and what is left belongs to the next request.
@@ -113,28 +87,26 @@ impl Incoming {
             match self.delimiter.next(input)? {
                 Event::Starved => return Ok(false),
                 Event::Done => return Ok(true),
-                Event::Data(data) => {
-                    self.keep(data).map_err(|_| reject(503, "there is no room to keep the body"))?;
-                }
+                Event::Data(data) => self.keep(data)?,
             }
         }
     }
 
-    fn keep(&mut self, data: &[u8]) -> io::Result<()> {
-        if let Kept::Memory(bytes) = &mut self.kept {
-            if bytes.len() + data.len() <= self.spool && self.budget.take(data.len()) {
-                bytes.extend_from_slice(data);
-                return Ok(());
+    fn keep(&mut self, data: &[u8]) -> Result<(), Rejection> {
+        const NO_ROOM: Rejection = reject(503, "there is no room to keep the body");
+        match &mut self.kept {
+            Kept::File(spool) => return spool.append(data).map_err(|_| NO_ROOM),
+            Kept::Memory(bytes) => {
+                let length = data.len() as u64;
+                if bytes.len() as u64 + length <= self.room.spool && self.room.memory.take(length) {
+                    bytes.extend_from_slice(data);
+                    return Ok(());
+                }
+                let mut spool = Spool::new(bytes, &self.room).map_err(|_| NO_ROOM)?;
+                spool.append(data).map_err(|_| NO_ROOM)?;
+                self.room.memory.give_back(bytes.len() as u64);
+                self.kept = Kept::File(spool);
             }
-            let mut file = tempfile::tempfile()?;
-            file.write_all(bytes)?;
-            let length = bytes.len();
-            self.budget.give_back(length);
-            self.kept = Kept::File(file, length as u64);
-        }
-        if let Kept::File(file, length) = &mut self.kept {
-            file.write_all(data)?;
-            *length += data.len() as u64;
         }
         Ok(())
     }
@@ -143,10 +115,10 @@ impl Incoming {
     pub fn collected(mut self) -> Collected {
         match std::mem::replace(&mut self.kept, Kept::Memory(Vec::new())) {
             Kept::Memory(bytes) => {
-                self.budget.give_back(bytes.len());
+                self.room.memory.give_back(bytes.len() as u64);
                 Collected::Memory(bytes)
             }
-            Kept::File(file, length) => Collected::File(file, length),
+            Kept::File(spool) => Collected::File(spool),
         }
     }
 }
@@ -155,7 +127,7 @@ impl Collected {
     pub fn length(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
-            Self::File(_, length) => *length,
+            Self::File(spool) => spool.length(),
         }
     }
 }
@@ -163,7 +135,7 @@ impl Collected {
 impl Drop for Incoming {
     fn drop(&mut self) {
         if let Kept::Memory(bytes) = &self.kept {
-            self.budget.give_back(bytes.len());
+            self.room.memory.give_back(bytes.len() as u64);
         }
     }
 }

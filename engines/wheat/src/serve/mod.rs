@@ -3,9 +3,13 @@
 
 pub mod caller;
 pub mod connection;
+pub mod courier;
 pub mod incoming;
+pub mod keep;
 pub mod outbox;
 pub mod output;
+pub mod pace;
+pub mod patience;
 pub mod pool;
 pub mod reply;
 pub mod requests;

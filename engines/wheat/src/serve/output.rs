@@ -6,7 +6,8 @@ use std::io;
 
 use super::connection::{Connection, State};
 use super::outbox::Piece;
-use super::reply::{self, COPIED, Flow, Out};
+use super::pace::Pace;
+use super::reply::{self, COPIED, Flow, Means, Out};
 use super::socket::After;
 use crate::files;
 use crate::http::date::DateLine;
@@ -28,8 +29,13 @@ impl Default for Output {
 
 impl Output {
     /// What the application writes its response to.
-    pub fn for_call<'a, R>(&'a mut self, connection: &'a mut Connection<R>) -> Out<'a> {
-        connection.out(&mut self.buffer, self.date.line(), None, None)
+    pub fn for_call<'a, R>(
+        &'a mut self,
+        connection: &'a mut Connection<R>,
+        means: &'a Means,
+        pace: &'a Pace,
+    ) -> Out<'a> {
+        connection.out(&mut self.buffer, self.date.line(), means, pace, None)
     }
 
     /// Writes a response of the server's own, after which the connection may go on.
@@ -41,9 +47,9 @@ impl Output {
             response::write_answer(rejection, self.date.line(), keep_alive, minor, head_only, &mut self.buffer);
     }
 
-    /// Writes a response of the server's own that ends the connection.
-    pub fn reject(&mut self, rejection: Rejection) {
-        response::write_rejection(rejection, self.date.line(), &mut self.buffer);
+    /// Writes a response of the server's own that ends the connection, and gives the length of its body.
+    pub fn reject(&mut self, rejection: Rejection) -> u64 {
+        response::write_rejection(rejection, self.date.line(), &mut self.buffer)
     }
 
     pub fn file<R>(&mut self, connection: &mut Connection<R>, reply: files::Reply) {

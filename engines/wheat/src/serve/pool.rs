@@ -3,28 +3,31 @@
 //! thread with its request, and comes back with the outcome.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
+use crate::background::Bell;
+use crate::config::Config;
 use crate::http::date::DateLine;
 use crate::http::head::{self, HeadLimits};
+use crate::observe::counters::Slot;
 use crate::serve::connection::Connection;
 use crate::serve::incoming::Collected;
-use crate::serve::reply::{Application, Body, Outcome, Request, Streamed};
+use crate::serve::pace::Pace;
+use crate::serve::reply::{Application, Body, Means, Outcome, Request, Streamed};
 
-pub enum Work<R> {
-    Call { head: Vec<u8>, body: OwnedBody },
-    Resume(R),
+/// A request for a thread.
+pub struct Work {
+    pub head: Vec<u8>,
+    pub body: OwnedBody,
 }
 
 pub enum OwnedBody {
-    Memory(Vec<u8>),
-    File(File, u64),
+    Collected(Collected),
     Streamed(Streamed),
 }
 
@@ -37,23 +40,29 @@ pub struct Finished<R> {
 }
 
 enum Job<R> {
-    Work { token: usize, connection: Box<Connection<R>>, work: Work<R> },
-    Abandon(R),
+    Call { token: usize, connection: Box<Connection<R>>, work: Work, since_ns: u64 },
+    Release(R),
 }
 
 struct Queues<R> {
     jobs: VecDeque<Job<R>>,
     finished: Vec<Finished<R>>,
+    /// One for each thread.
+    paces: Vec<Arc<Pace>>,
+    /// Threads whose calls do not count.
+    aside: usize,
     closed: bool,
 }
 
 struct Shared<R> {
     queues: Mutex<Queues<R>>,
     jobs_waiting: Condvar,
-    wake: OwnedFd,
+    /// Rings when something has finished.
+    bell: Bell,
     limits: HeadLimits,
-    /// How long a client may take for a piece of a response.
-    patience: Duration,
+    means: Means,
+    /// Threads that count.
+    threads: usize,
 }
 
 impl<R> Shared<R> {
@@ -63,59 +72,103 @@ impl<R> Shared<R> {
     }
 }
 
+type Start = dyn Fn(Arc<Pace>) -> io::Result<JoinHandle<()>>;
+
 pub struct Pool<R> {
     shared: Arc<Shared<R>>,
-    threads: Vec<JoinHandle<()>>,
+    start: Box<Start>,
+    handles: Vec<JoinHandle<()>>,
+    /// Most threads whose calls do not count.
+    most_aside: usize,
+    slot: &'static Slot,
 }
 
 impl<R: Send + 'static> Pool<R> {
     /// `enter` makes a thread able to call the application; it runs in that thread.
-    pub fn start<A: Application<Response = R>>(
-        threads: usize,
-        limits: HeadLimits,
-        patience: Duration,
+    pub fn start<A: Application<Held = R>>(
+        config: &Config,
+        means: Means,
+        slot: &'static Slot,
         enter: impl Fn() -> A + Clone + Send + 'static,
     ) -> io::Result<Self> {
-        // SAFETY: a system call; the descriptor is new.
-        let wake = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if wake < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: owned from here on.
-        let wake = unsafe { OwnedFd::from_raw_fd(wake) };
-        let queues = Mutex::new(Queues { jobs: VecDeque::new(), finished: Vec::new(), closed: false });
-        let shared = Arc::new(Shared { queues, jobs_waiting: Condvar::new(), wake, limits, patience });
-        let mut pool = Self { shared, threads: Vec::new() };
-        for index in 0..threads {
-            let (shared, enter) = (pool.shared.clone(), enter.clone());
-            let thread = std::thread::Builder::new()
-                .name(format!("wheat call {index}"))
-                .spawn(move || run_jobs(&shared, &mut enter()))?;
-            pool.threads.push(thread);
+        let queues = Queues { jobs: VecDeque::new(), finished: Vec::new(), paces: Vec::new(), aside: 0, closed: false };
+        let shared = Arc::new(Shared {
+            queues: Mutex::new(queues),
+            jobs_waiting: Condvar::new(),
+            bell: Bell::new()?,
+            limits: HeadLimits::of(&config.limits),
+            means,
+            threads: config.threads,
+        });
+        let theirs = shared.clone();
+        let start = move |pace: Arc<Pace>| {
+            let (shared, enter) = (theirs.clone(), enter.clone());
+            let run = move || run_jobs(&shared, &mut enter(), &pace);
+            std::thread::Builder::new().name("wheat call".into()).spawn(run)
+        };
+        let (start, most_aside) = (Box::new(start), config.limits.streams);
+        let mut pool = Self { shared, start, handles: Vec::new(), most_aside, slot };
+        for _ in 0..config.threads {
+            pool.add_thread()?;
         }
         Ok(pool)
     }
 
-    /// A descriptor that is readable once something has finished.
-    pub fn wake_fd(&self) -> RawFd {
-        self.shared.wake.as_raw_fd()
+    fn add_thread(&mut self) -> io::Result<()> {
+        let pace = Arc::new(Pace::new(self.slot));
+        // Under the lock, so that the thread finds itself in the list.
+        let mut queues = self.shared.queues();
+        let handle = (self.start)(pace.clone())?;
+        queues.paces.push(pace);
+        drop(queues);
+        self.handles.retain(|handle| !handle.is_finished());
+        self.handles.push(handle);
+        Ok(())
     }
 
-    pub fn push(&mut self, token: usize, connection: Box<Connection<R>>, work: Work<R>) {
-        self.shared.queues().jobs.push_back(Job::Work { token, connection, work });
+    /// A descriptor that is readable once something has finished.
+    pub fn wake_fd(&self) -> RawFd {
+        self.shared.bell.fd()
+    }
+
+    pub fn push(&mut self, token: usize, connection: Box<Connection<R>>, work: Work, now_ns: u64) {
+        self.shared.queues().jobs.push_back(Job::Call { token, connection, work, since_ns: now_ns });
         self.shared.jobs_waiting.notify_one();
     }
 
-    pub fn abandon(&mut self, response: R) {
-        self.shared.queues().jobs.push_back(Job::Abandon(response));
+    pub fn release(&mut self, held: R) {
+        self.shared.queues().jobs.push_back(Job::Release(held));
         self.shared.jobs_waiting.notify_one();
     }
 
     pub fn take_finished(&mut self) -> Vec<Finished<R>> {
-        let mut count = 0u64;
-        // SAFETY: an eventfd gives eight bytes.
-        unsafe { libc::read(self.wake_fd(), (&raw mut count).cast(), size_of::<u64>()) };
+        self.shared.bell.hush();
         std::mem::take(&mut self.shared.queues().finished)
+    }
+
+    /// Since when the first of the calls that wait for a thread does so, if any. A call that streams its response or waits for
+    /// its client no longer keeps the others waiting: another thread takes its place, up to a limit.
+    pub fn relieve(&mut self, now_ns: u64) -> Option<u64> {
+        let mut queues = self.shared.queues();
+        let since_ns = queues.jobs.iter().find_map(|job| match job {
+            Job::Call { since_ns, .. } => Some(*since_ns),
+            Job::Release(_) => None,
+        })?;
+        let Queues { paces, aside, .. } = &mut *queues;
+        for pace in paces.iter() {
+            if *aside < self.most_aside && pace.is_long(now_ns) && !pace.is_aside.swap(true, Relaxed) {
+                *aside += 1;
+            }
+        }
+        let missing = (self.shared.threads + queues.aside).saturating_sub(queues.paces.len());
+        let missing = missing.min(queues.jobs.len());
+        drop(queues);
+        for _ in 0..missing {
+            if self.add_thread().is_err() {
+                break; // the others have to wait
+            }
+        }
+        Some(since_ns)
     }
 }
 
@@ -124,15 +177,15 @@ impl<R> Drop for Pool<R> {
     fn drop(&mut self) {
         self.shared.queues().closed = true;
         self.shared.jobs_waiting.notify_all();
-        for thread in self.threads.drain(..) {
-            if thread.is_finished() {
-                let _ = thread.join();
+        for handle in self.handles.drain(..) {
+            if handle.is_finished() {
+                let _ = handle.join();
             }
         }
     }
 }
 
-fn run_jobs<A: Application>(shared: &Shared<A::Response>, application: &mut A) {
+fn run_jobs<A: Application>(shared: &Shared<A::Held>, application: &mut A, pace: &Arc<Pace>) {
     let mut buffer = Vec::new();
     let mut date = DateLine::default();
     loop {
@@ -140,21 +193,30 @@ fn run_jobs<A: Application>(shared: &Shared<A::Response>, application: &mut A) {
         let job = ready.or_else(|| application.wait(|| next_job(shared)));
         match job {
             None => return,
-            Some(Job::Abandon(response)) => application.abandon(response),
-            Some(Job::Work { token, mut connection, work }) => {
+            Some(Job::Release(held)) => application.release(held),
+            Some(Job::Call { token, mut connection, work, .. }) => {
                 date.update(unix_seconds());
-                let run = || do_work(application, shared, &mut connection, work, &mut buffer, &date);
+                let run = || do_work(application, shared, &mut connection, work, &mut buffer, &date, pace);
                 let outcome = catch_unwind(AssertUnwindSafe(run)).ok();
                 buffer.clear();
                 buffer.shrink_to(64 << 10);
                 let mut queues = shared.queues();
+                pace.end();
+                if pace.is_aside.swap(false, Relaxed) {
+                    queues.aside -= 1;
+                }
+                let is_too_many = queues.paces.len() > shared.threads + queues.aside;
+                if is_too_many {
+                    queues.paces.retain(|other| !Arc::ptr_eq(other, pace));
+                }
                 queues.finished.push(Finished { token, connection, outcome });
                 let first = queues.finished.len() == 1;
                 drop(queues);
                 if first {
-                    let one = 1u64;
-                    // SAFETY: an eventfd takes eight bytes.
-                    unsafe { libc::write(shared.wake.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
+                    shared.bell.ring();
+                }
+                if is_too_many {
+                    return;
                 }
             }
         }
@@ -176,43 +238,33 @@ fn next_job<R>(shared: &Shared<R>) -> Option<Job<R>> {
 
 fn do_work<A: Application>(
     application: &mut A,
-    shared: &Shared<A::Response>,
-    connection: &mut Connection<A::Response>,
-    work: Work<A::Response>,
+    shared: &Shared<A::Held>,
+    connection: &mut Connection<A::Held>,
+    work: Work,
     buffer: &mut Vec<u8>,
     date: &DateLine,
-) -> Outcome<A::Response> {
+    pace: &Pace,
+) -> Outcome<A::Held> {
     let (peer, listener) = (connection.peer, connection.listener);
     let mut streamed = None;
-    let (call, body) = match work {
-        Work::Resume(response) => (Err(response), Body::None),
-        Work::Call { head, body } => {
-            let body = match body {
-                OwnedBody::Memory(bytes) => Body::Collected(Collected::Memory(bytes)),
-                OwnedBody::File(file, length) => Body::Collected(Collected::File(file, length)),
-                OwnedBody::Streamed(body) => {
-                    streamed = Some(body);
-                    Body::Streamed
-                }
-            };
-            (Ok(head), body)
+    let body = match work.body {
+        OwnedBody::Collected(body) => Body::Collected(body),
+        OwnedBody::Streamed(body) => {
+            streamed = Some(body);
+            Body::Streamed
         }
     };
-    let mut out = connection.out(buffer, date.line(), Some(shared.patience), streamed.as_mut());
-    let mut outcome = match call {
-        Err(response) => application.resume(response, &mut out),
-        Ok(head_bytes) => {
-            let mut storage = head::storage();
-            match head::parse(&head_bytes, &mut storage, &shared.limits) {
-                Ok(Some(head)) => application.call(Request { head: &head, body, peer, listener }, &mut out),
-                _ => Outcome::Broken, // it was parsed before
-            }
-        }
+    let mut storage = head::storage();
+    let Ok(Some(head)) = head::parse(&work.head, &mut storage, &shared.limits) else {
+        return Outcome::Broken; // it was parsed before
     };
+    let mut out = connection.out(buffer, date.line(), &shared.means, pace, streamed.as_mut());
+    let mut outcome = application.call(Request { head: &head, body, peer, listener }, &mut out);
     // What is whole is sent from here, without another turn of the event loop.
-    if out.flush().is_err() && !matches!(outcome, Outcome::Suspended(_)) {
+    if out.flush().is_err() && !matches!(outcome, Outcome::Held(_)) {
         outcome = Outcome::Broken;
     }
+    drop(out);
     if let Some(streamed) = streamed {
         match streamed.end() {
             Some(end) => connection.partial = streamed.ahead[end..].to_vec(),

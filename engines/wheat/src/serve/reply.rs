@@ -3,14 +3,20 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::config::Config;
 use crate::http::chunked::Event;
-use crate::http::date;
 use crate::http::head::Head;
+use crate::http::{Rejection, date, reject};
+use crate::serve::courier::Courier;
 use crate::serve::incoming::{Collected, Delimiter};
-use crate::serve::outbox::{Kept, KeptFile, Outbox, Piece};
-use crate::serve::socket::After;
+use crate::serve::keep::Room;
+use crate::serve::outbox::{Kept, Outbox, Piece};
+use crate::serve::pace::Pace;
+use crate::serve::patience::{LEAST_PROGRESS, Watch};
+use crate::serve::socket::{After, is_passing};
 use crate::serve::transport::Transport;
 
 /// Where a connection comes from.
@@ -39,18 +45,18 @@ pub enum Body<'a> {
 
 /// How far a response has come.
 pub enum Outcome<R> {
-    /// All of it is in the buffer, sent, or in the outbox.
+    /// The application is done, and all of it is in the buffer, sent, or in the outbox.
     Done,
-    /// The client is to take what the outbox holds, then the application is called again.
-    Suspended(R),
+    /// As `Done`, and what the outbox points into is given back when that is empty.
+    Held(R),
     /// It cannot be completed: the connection ends so that the client can tell.
     Broken,
 }
 
 /// What calls an application. Each thread that calls has its own.
 pub trait Application {
-    /// A response that waits for its client.
-    type Response: Send + 'static;
+    /// What keeps bytes of a response alive that wait for their client.
+    type Held: Send + 'static;
 
     /// Lets others run (the interpreter's other threads) while this thread waits.
     fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T;
@@ -59,13 +65,10 @@ pub trait Application {
     /// its turn to come back.
     fn others_wait(&mut self) -> bool;
 
-    fn call(&mut self, request: Request, out: &mut Out) -> Outcome<Self::Response>;
+    /// To the end of the response, however slow its client is: what that does not take is kept, or waited for.
+    fn call(&mut self, request: Request, out: &mut Out) -> Outcome<Self::Held>;
 
-    /// The outbox is empty: goes on with the response.
-    fn resume(&mut self, response: Self::Response, out: &mut Out) -> Outcome<Self::Response>;
-
-    /// The connection is lost.
-    fn abandon(&mut self, response: Self::Response);
+    fn release(&mut self, held: Self::Held);
 
     /// Does what is due between two turns of the event loop. False: the worker is to end.
     fn turn(&mut self) -> bool;
@@ -84,6 +87,8 @@ pub struct Facts {
     pub body_bytes: u64,
     /// The application failed.
     pub failed: bool,
+    /// The client's, in a body that the application takes as it comes.
+    pub fault: Option<Rejection>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +96,22 @@ pub enum Flow {
     Clear,
     /// The client does not take more for now; the rest is in the outbox.
     Blocked,
+}
+
+/// What a worker has for responses that their clients do not take at once.
+#[derive(Clone)]
+pub struct Means {
+    pub room: Room,
+    courier: Courier,
+    /// For a client to take or to send something.
+    send: Duration,
+}
+
+impl Means {
+    pub fn of(config: &Config) -> io::Result<Self> {
+        let send = config.deadlines.send;
+        Ok(Self { room: Room::of(&config.limits), courier: Courier::new(send)?, send })
+    }
 }
 
 /// A body that the application takes while it comes in.
@@ -101,9 +122,17 @@ pub struct Streamed {
     pub expects_continue: bool,
     pub ended: bool,
     pub patience: Duration,
+    /// Waited since enough was received, and received since.
+    waited: Duration,
+    received: u64,
 }
 
 impl Streamed {
+    pub fn new(delimiter: Delimiter, ahead: Vec<u8>, expects_continue: bool, patience: Duration) -> Self {
+        let (waited, received) = (Duration::ZERO, 0);
+        Self { delimiter, ahead, expects_continue, ended: false, patience, waited, received }
+    }
+
     /// How many of the bytes received belong to the body, if it ends among them.
     pub fn end(&self) -> Option<usize> {
         let (mut delimiter, mut input) = (self.delimiter.clone(), &self.ahead[..]);
@@ -123,94 +152,159 @@ pub struct Out<'a> {
     pub buffer: &'a mut Vec<u8>,
     pub facts: &'a mut Facts,
     pub date_line: &'a [u8; date::LENGTH],
-    /// With it the caller may wait for a slow client: it has a thread of its own.
-    pub patience: Option<Duration>,
     pub streamed: Option<&'a mut Streamed>,
     pub transport: &'a mut Transport,
     pub outbox: &'a mut Outbox,
+    pub means: &'a Means,
+    pub pace: &'a Pace,
+    /// Of the transport and the outbox to the courier: neither is touched before `take_back`.
+    pub loan: Option<u64>,
 }
+
+/// How much was taken of three slices.
+pub type Taken = [usize; 3];
 
 /// Up to this many bytes are copied to the buffer; more are sent from where they are.
 pub const COPIED: usize = 4 << 10;
 
-/// Bytes that may wait of a response that its application pushes faster than its client takes it.
-const MOST_WAITING: usize = 1 << 20;
-
 impl Out<'_> {
     /// The client is to learn that what it got is not the whole.
-    pub fn reset_on_close(&self) {
+    pub fn reset_on_close(&mut self) {
+        self.take_back();
         self.transport.reset_on_close();
     }
 
     /// Sends the buffer. An error: the connection is lost.
     pub fn flush(&mut self) -> io::Result<Flow> {
+        self.take_back();
         flush(self.buffer, After::Nothing, self.outbox, self.transport)
     }
 
-    /// Sends the buffer, then these bytes and then a short tail.
-    ///
-    /// # Safety
-    /// As `Kept::new` has it, when the answer is `Blocked`.
-    pub unsafe fn send_kept(&mut self, bytes: &[u8], tail: &[u8]) -> io::Result<Flow> {
-        let mut sent = 0;
-        if self.outbox.is_empty() {
-            let slices = [IoSlice::new(self.buffer), IoSlice::new(bytes), IoSlice::new(tail)];
-            sent = match self.transport.send(&slices, After::Nothing) {
-                Ok(sent) => sent,
-                Err(error) if is_passing(&error) => 0,
+    /// Sends the buffer, then these bytes and then a short tail, as far as the client takes them. None: all of it was taken, and
+    /// the buffer is empty.
+    pub fn offer(&mut self, bytes: &[u8], tail: &[u8]) -> io::Result<Option<Taken>> {
+        self.take_back();
+        if !self.outbox.is_empty() || self.outbox.lost {
+            match self.outbox.send_all(self.transport) {
+                Ok(()) => {}
+                Err(error) if is_passing(&error) => return Ok(Some([0; 3])),
                 Err(error) => return Err(error),
-            };
-            self.outbox.record(sent);
+            }
         }
+        let total = self.buffer.len() + bytes.len() + tail.len();
+        if total == 0 {
+            return Ok(None);
+        }
+        let slices = [IoSlice::new(self.buffer), IoSlice::new(bytes), IoSlice::new(tail)];
+        let count = if total == self.buffer.len() { 1 } else { 3 };
+        let sent = match self.transport.send(&slices[..count], After::Nothing) {
+            Ok(sent) => sent,
+            Err(error) if is_passing(&error) => 0,
+            Err(error) => return Err(error),
+        };
+        self.outbox.record(sent);
         let of_buffer = sent.min(self.buffer.len());
         let of_bytes = (sent - of_buffer).min(bytes.len());
         let of_tail = sent - of_buffer - of_bytes;
-        if of_buffer < self.buffer.len() {
-            self.outbox.push(Piece::Owned { bytes: self.buffer.clone(), from: of_buffer });
+        if sent == total {
+            self.buffer.clear();
+            return Ok(None);
         }
+        Ok(Some([of_buffer, of_bytes, of_tail]))
+    }
+
+    /// What `offer` was given and the client did not take is copied: to memory, to the disk or, when there is no room, to the
+    /// client, which is then waited for.
+    pub fn keep(&mut self, taken: Taken, bytes: &[u8], tail: &[u8]) -> io::Result<()> {
+        let buffer = std::mem::take(self.buffer);
+        let kept = [&buffer[taken[0]..], &bytes[taken[1]..], &tail[taken[2]..]]
+            .into_iter()
+            .try_for_each(|part| self.keep_or_wait(part));
+        *self.buffer = buffer;
         self.buffer.clear();
-        // SAFETY: the caller's promise.
-        self.outbox.push(Piece::Kept(unsafe { Kept::new(&bytes[of_bytes..]) }));
-        if of_tail < tail.len() {
-            self.outbox.push(Piece::Owned { bytes: tail[of_tail..].to_vec(), from: 0 });
-        }
-        self.state()
+        kept
     }
 
-    /// Sends the buffer and then `length` bytes of a file from `offset` on.
-    ///
-    /// # Safety
-    /// As `KeptFile::new` has it, when the answer is `Blocked`.
-    pub unsafe fn send_kept_file(&mut self, fd: i32, offset: u64, length: u64) -> io::Result<Flow> {
-        // SAFETY: the caller's promise.
-        self.send_piece(Piece::KeptFile { file: unsafe { KeptFile::new(fd) }, offset, left: length })
-    }
-
-    pub fn send_piece(&mut self, piece: Piece) -> io::Result<Flow> {
-        self.outbox.push(Piece::Owned { bytes: self.buffer.clone(), from: 0 });
-        self.buffer.clear();
-        self.outbox.push(piece);
-        match self.outbox.send(self.transport) {
-            Err(error) if !is_passing(&error) => Err(error),
-            _ => self.state(),
-        }
-    }
-
-    /// Keeps what the client has not taken in a file rather than in memory, where that is a lot.
-    pub fn spool(&mut self) -> io::Result<()> {
-        if self.outbox.owned_bytes() > MOST_WAITING { self.outbox.spool() } else { Ok(()) }
-    }
-
-    fn state(&self) -> io::Result<Flow> {
-        Ok(if self.outbox.is_empty() && !self.transport.holds_output() { Flow::Clear } else { Flow::Blocked })
-    }
-
-    /// Waits until the client has taken everything; it must take something in each `patience`.
-    pub fn flush_waiting(&mut self, patience: Duration) -> io::Result<()> {
-        while self.flush()? == Flow::Blocked {
-            wait_for(self.transport, libc::POLLOUT, Instant::now() + patience)?;
+    fn keep_or_wait(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let room = &self.means.room;
+        while !bytes.is_empty() {
+            let fits = self.outbox.left() + bytes.len() as u64 <= room.response;
+            if fits && self.outbox.keep(bytes, room).is_ok() {
+                return Ok(());
+            }
+            self.wait_for_room()?;
+            if !self.outbox.is_empty() {
+                continue;
+            }
+            match self.transport.send(&[IoSlice::new(bytes)], After::Nothing) {
+                Ok(sent) => {
+                    self.outbox.record(sent);
+                    bytes = &bytes[sent..];
+                }
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
+    }
+
+    /// Waits until the client takes something of what is in the outbox, or the kernel takes more for it.
+    fn wait_for_room(&mut self) -> io::Result<()> {
+        let mut watch = Watch::new(self.means.send, self.transport, self.outbox);
+        while !self.pace.wait_for(self.transport.fd(), libc::POLLOUT, watch.left())? {
+            if !watch.renew(self.transport, self.outbox) {
+                self.outbox.lost = true;
+                self.transport.reset_on_close();
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+        match self.outbox.send_all(self.transport) {
+            Err(error) if !is_passing(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// What `offer` was given and the client did not take waits where it is, if there is memory for it. False: it was copied.
+    ///
+    /// # Safety
+    /// When the answer is true, as `Kept::new` has it.
+    pub unsafe fn hold(&mut self, taken: Taken, bytes: &[u8], tail: &[u8]) -> io::Result<bool> {
+        let rest = &bytes[taken[1]..];
+        if !self.outbox.charge(rest.len() as u64, &self.means.room) {
+            return self.keep(taken, bytes, tail).map(|()| false);
+        }
+        self.outbox.push(Piece::Owned { bytes: self.buffer.clone(), from: taken[0] });
+        self.buffer.clear();
+        // SAFETY: the caller's promise.
+        self.outbox.push(Piece::Kept(unsafe { Kept::new(rest) }));
+        self.outbox.push(Piece::Owned { bytes: tail.to_vec(), from: taken[2] });
+        Ok(true)
+    }
+
+    /// Sends the buffer and then a file.
+    pub fn send_file(&mut self, file: std::fs::File, offset: u64, length: u64) -> io::Result<()> {
+        self.take_back();
+        self.outbox.push(Piece::Owned { bytes: self.buffer.clone(), from: 0 });
+        self.buffer.clear();
+        self.outbox.push(Piece::File { file: Arc::new(file), offset, left: length });
+        match self.outbox.send(self.transport) {
+            Err(error) if !is_passing(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The application goes on: what the client has not taken is sent meanwhile.
+    pub fn lend(&mut self) {
+        if self.loan.is_none() && !self.outbox.lost && (!self.outbox.is_empty() || self.transport.holds_output()) {
+            // SAFETY: they are borrowed as long as this value lives, which takes them back before anything touches them.
+            self.loan = unsafe { self.means.courier.lend(self.transport, self.outbox) };
+        }
+    }
+
+    fn take_back(&mut self) {
+        if let Some(number) = self.loan.take() {
+            self.means.courier.take_back(number);
+        }
     }
 
     /// The head is about to be written: a body that is not there by now need not ever come, and the connection ends.
@@ -222,14 +316,18 @@ impl Out<'_> {
 
     /// Appends a piece of a streamed body, waiting for the client if there is none. False: the body has ended.
     pub fn receive_body(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
-        let invalid = |rejection: crate::http::Rejection| io::Error::new(ErrorKind::InvalidData, rejection.reason);
+        self.take_back();
+        let fault = |facts: &mut Facts, rejection: Rejection| {
+            facts.fault = Some(rejection);
+            io::Error::new(ErrorKind::InvalidData, rejection.reason)
+        };
         loop {
             let Some(streamed) = self.streamed.as_deref_mut() else { return Ok(false) };
             if streamed.ended {
                 return Ok(false);
             }
             let mut input = &streamed.ahead[..];
-            let event = streamed.delimiter.next(&mut input).map_err(invalid)?;
+            let event = streamed.delimiter.next(&mut input).map_err(|rejection| fault(self.facts, rejection))?;
             let got = match event {
                 Event::Data(data) => {
                     into.extend_from_slice(data);
@@ -244,38 +342,59 @@ impl Out<'_> {
             if let Some(more) = got {
                 return Ok(more);
             }
-            let patience = streamed.patience;
-            let until = Instant::now() + patience;
             if std::mem::take(&mut streamed.expects_continue) && self.facts.status == 0 {
                 self.buffer.extend_from_slice(crate::http::response::CONTINUE);
-                self.flush_waiting(patience)?;
+                while self.flush()? == Flow::Blocked {
+                    self.wait_for_room()?;
+                }
             }
             let mut block = [0; 32 << 10];
             let n = loop {
                 match self.transport.receive(&mut block) {
-                    Err(error) if is_passing(&error) => wait_for(self.transport, libc::POLLIN, until)?,
+                    Err(error) if is_passing(&error) => {}
                     got => break got?,
+                }
+                let Some(streamed) = self.streamed.as_deref_mut() else { return Ok(false) };
+                let began = Instant::now();
+                let left = streamed.patience.saturating_sub(streamed.waited);
+                let came = self.pace.wait_for(self.transport.fd(), libc::POLLIN, left)?;
+                streamed.waited += began.elapsed();
+                if !came && streamed.waited >= streamed.patience {
+                    return Err(fault(self.facts, reject(408, "the request did not come in time")));
                 }
             };
             if n == 0 {
-                return Err(ErrorKind::UnexpectedEof.into());
+                return Err(fault(self.facts, reject(400, "the body ended before its end")));
             }
             if let Some(streamed) = self.streamed.as_deref_mut() {
                 streamed.ahead.extend_from_slice(&block[..n]);
+                streamed.received += n as u64;
+                if streamed.received >= LEAST_PROGRESS {
+                    (streamed.received, streamed.waited) = (0, Duration::ZERO);
+                }
             }
         }
     }
 }
 
-pub fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+impl Drop for Out<'_> {
+    fn drop(&mut self) {
+        self.take_back();
+    }
 }
 
-/// Sends what is in the outbox and then the buffer, which is empty afterwards.
+/// Sends what is in the outbox and then the buffer, which is empty afterwards, whatever happened.
 #[inline]
 pub fn flush(buffer: &mut Vec<u8>, after: After, outbox: &mut Outbox, transport: &mut Transport) -> io::Result<Flow> {
+    let flow = send(buffer, after, outbox, transport);
+    buffer.clear();
+    flow
+}
+
+#[inline]
+fn send(buffer: &[u8], after: After, outbox: &mut Outbox, transport: &mut Transport) -> io::Result<Flow> {
     let mut sent = 0;
-    if outbox.is_empty() && !buffer.is_empty() {
+    if outbox.is_empty() && !outbox.lost && !buffer.is_empty() {
         match transport.send(&[IoSlice::new(buffer)], after) {
             Ok(n) => {
                 sent = n;
@@ -285,29 +404,12 @@ pub fn flush(buffer: &mut Vec<u8>, after: After, outbox: &mut Outbox, transport:
             Err(error) => return Err(error),
         }
     }
-    if sent == buffer.len() && outbox.is_empty() && !transport.holds_output() {
-        buffer.clear();
-    } else {
-        outbox.push(Piece::Owned { bytes: buffer.clone(), from: sent });
-        buffer.clear();
+    if sent < buffer.len() || !outbox.is_empty() || outbox.lost || transport.holds_output() {
+        outbox.push(Piece::Owned { bytes: buffer[sent..].to_vec(), from: 0 });
         match outbox.send(transport) {
             Err(error) if !is_passing(&error) => return Err(error),
             _ => {}
         }
     }
     Ok(if outbox.is_empty() && !transport.holds_output() { Flow::Clear } else { Flow::Blocked })
-}
-
-fn wait_for(transport: &Transport, events: i16, until: Instant) -> io::Result<()> {
-    let left = until.saturating_duration_since(Instant::now());
-    if left.is_zero() {
-        return Err(ErrorKind::TimedOut.into());
-    }
-    let mut poll = libc::pollfd { fd: transport.fd(), events, revents: 0 };
-    let milliseconds = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
-    // SAFETY: one pollfd, as said.
-    match unsafe { libc::poll(&raw mut poll, 1, milliseconds) } {
-        0 => Err(ErrorKind::TimedOut.into()),
-        _ => Ok(()), // or interrupted, which is as good a reason to look again
-    }
 }

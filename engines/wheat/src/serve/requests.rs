@@ -6,11 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::caller::Caller;
 use super::connection::{Connection, Receiving, State};
-use super::incoming::{Collected, Delimiter, Incoming, MemoryBudget};
+use super::incoming::{Collected, Delimiter, Incoming};
 use super::output::Output;
+use super::pace::Pace;
 use super::pool::{OwnedBody, Work};
-use super::reply::{self, Application, Body, Facts, Flow, Outcome, Request, Streamed};
-use super::socket::After;
+use super::reply::{Application, Body, Facts, Flow, Means, Outcome, Request, Streamed};
+use super::socket::{After, is_passing};
 use crate::clock::monotonic_ns;
 use crate::config::{Config, Input};
 use crate::error::Error;
@@ -21,25 +22,23 @@ use crate::observe::counters::Slot;
 use crate::observe::log::{AccessLog, Entry};
 
 /// What is next for a connection.
-pub enum Next<R> {
+pub enum Next {
     /// The connection waits for what its state says.
     Wait,
     Linger,
     Close,
-    Dispatch(Work<R>),
+    Dispatch(Work),
 }
 
 /// What one answer leads to.
-enum Step<R> {
+enum Step {
     /// The next request of the connection's input may be looked at.
     Answered,
-    Stop(Next<R>),
+    Stop(Next),
 }
 
 /// Responses of pipelined requests are sent together, this many bytes at most.
 const BATCH_BYTES: usize = 64 << 10;
-/// Memory of all request bodies together that are not yet whole.
-const BODIES_BYTES: usize = 16 << 20;
 
 /// Finds the requests, has them answered and says what is next for the connection.
 pub struct Requests<'c, A: Application> {
@@ -52,7 +51,9 @@ pub struct Requests<'c, A: Application> {
     config: &'c Config,
     files: Option<Files>,
     limits: HeadLimits,
-    bodies: MemoryBudget,
+    means: Means,
+    /// Of calls by the event loop.
+    pace: Pace,
     output: Output,
     log: Option<AccessLog>,
     /// `--max-requests` less a random part of up to a tenth: workers that began together do not end together.
@@ -60,7 +61,7 @@ pub struct Requests<'c, A: Application> {
 }
 
 impl<'c, A: Application> Requests<'c, A> {
-    pub fn new(config: &'c Config, caller: Caller<A>, slot: &'static Slot) -> Result<Self, Error> {
+    pub fn new(config: &'c Config, caller: Caller<A>, means: Means, slot: &'static Slot) -> Result<Self, Error> {
         let files =
             if config.statics.is_empty() { None } else { Some(Files::new(&config.statics, config.index.clone())?) };
         Ok(Self {
@@ -71,7 +72,8 @@ impl<'c, A: Application> Requests<'c, A> {
             config,
             files,
             limits: HeadLimits::of(&config.limits),
-            bodies: MemoryBudget::new(BODIES_BYTES),
+            means,
+            pace: Pace::new(slot),
             output: Output::default(),
             log: AccessLog::open(config, slot)?,
             most_requests: config
@@ -87,7 +89,7 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// Takes what was received after what was left from before.
-    pub fn feed(&mut self, connection: &mut Connection<A::Response>, fresh: &[u8]) -> Next<A::Response> {
+    pub fn feed(&mut self, connection: &mut Connection<A::Held>, fresh: &[u8]) -> Next {
         if connection.partial.is_empty() {
             let mut input = fresh;
             let next = self.take_requests(connection, &mut input, 0);
@@ -110,18 +112,13 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// A call has panicked: forgets what was being written for its connection, which is for no other.
-    pub fn broken(&mut self) -> Next<A::Response> {
+    pub fn broken(&mut self) -> Next {
         self.output.buffer.clear();
         Next::Close
     }
 
     /// `seen`: bytes of the input that an incomplete head was looked for in before.
-    fn take_requests(
-        &mut self,
-        connection: &mut Connection<A::Response>,
-        input: &mut &[u8],
-        mut seen: usize,
-    ) -> Next<A::Response> {
+    fn take_requests(&mut self, connection: &mut Connection<A::Held>, input: &mut &[u8], mut seen: usize) -> Next {
         loop {
             let step = if connection.receiving.is_some() {
                 match self.take_body(connection, input) {
@@ -171,11 +168,11 @@ impl<'c, A: Application> Requests<'c, A> {
 
     fn take_head(
         &mut self,
-        connection: &mut Connection<A::Response>,
+        connection: &mut Connection<A::Held>,
         head: &Head,
         head_bytes: &[u8],
         input: &mut &[u8],
-    ) -> Result<Step<A::Response>, Rejection> {
+    ) -> Result<Step, Rejection> {
         connection.facts = Facts {
             keep_alive: head.keep_alive && !self.ending,
             minor: head.minor,
@@ -190,12 +187,13 @@ impl<'c, A: Application> Requests<'c, A> {
             return Ok(self.answer(connection, head, head_bytes, Body::None, input.is_empty()));
         }
         let limit = self.config.limits.body as u64;
-        if self.config.input == Input::Streamed && matches!(self.caller, Caller::Pool(_)) {
+        // WSGI tells a length before the body: one in chunks is collected first.
+        let is_streamed = self.config.input == Input::Streamed && matches!(head.framing, Framing::Length(_));
+        if is_streamed && matches!(self.caller, Caller::Pool(_)) {
             let delimiter = Delimiter::new(head.framing, limit)?;
             let ahead = std::mem::take(input).to_vec();
             let expects_continue = head.expects_continue && ahead.is_empty();
-            let patience = self.config.deadlines.body;
-            let streamed = Streamed { delimiter, ahead, expects_continue, ended: false, patience };
+            let streamed = Streamed::new(delimiter, ahead, expects_continue, self.config.deadlines.body);
             return Ok(self.dispatch(connection, head_bytes, OwnedBody::Streamed(streamed)));
         }
         if let Framing::Length(length) = head.framing {
@@ -208,7 +206,7 @@ impl<'c, A: Application> Requests<'c, A> {
                 return Ok(self.answer(connection, head, head_bytes, Body::Whole(body), rest.is_empty()));
             }
         }
-        let incoming = Incoming::new(head.framing, limit, self.config.limits.spool, self.bodies.clone())?;
+        let incoming = Incoming::new(head.framing, limit, self.means.room.clone())?;
         if head.expects_continue && input.is_empty() {
             self.output.buffer.extend_from_slice(response::CONTINUE);
         }
@@ -221,9 +219,9 @@ impl<'c, A: Application> Requests<'c, A> {
     /// None: the body is not yet whole.
     fn take_body(
         &mut self,
-        connection: &mut Connection<A::Response>,
+        connection: &mut Connection<A::Held>,
         input: &mut &[u8],
-    ) -> Result<Option<Step<A::Response>>, Rejection> {
+    ) -> Result<Option<Step>, Rejection> {
         let Some(receiving) = &mut connection.receiving else { return Ok(None) };
         if !receiving.incoming.take(input)? {
             return Ok(None);
@@ -240,12 +238,12 @@ impl<'c, A: Application> Requests<'c, A> {
     /// `last`: no further request has been received.
     fn answer(
         &mut self,
-        connection: &mut Connection<A::Response>,
+        connection: &mut Connection<A::Held>,
         head: &Head,
         head_bytes: &[u8],
         body: Body,
         last: bool,
-    ) -> Step<A::Response> {
+    ) -> Step {
         if !connection.facts.keep_alive && !last {
             connection.linger = true;
         }
@@ -270,8 +268,10 @@ impl<'c, A: Application> Requests<'c, A> {
                 Caller::Inline(application) => {
                     let request = Request { head, body, peer: connection.peer, listener: connection.listener };
                     self.slot.in_flight.set(1);
-                    let outcome = application.call(request, &mut self.output.for_call(connection));
+                    let mut out = self.output.for_call(connection, &self.means, &self.pace);
+                    let outcome = application.call(request, &mut out);
                     self.slot.in_flight.set(0);
+                    self.slot.progress.add(1);
                     Answer::Outcome(outcome)
                 }
             }
@@ -280,12 +280,11 @@ impl<'c, A: Application> Requests<'c, A> {
             Ok(Answer::Outcome(outcome)) => self.step(connection, outcome),
             Ok(Answer::Pool(body)) => {
                 let body = match body {
-                    Body::None | Body::Streamed => OwnedBody::Memory(Vec::new()),
-                    Body::Whole(bytes) => OwnedBody::Memory(bytes.to_vec()),
-                    Body::Collected(Collected::Memory(bytes)) => OwnedBody::Memory(bytes),
-                    Body::Collected(Collected::File(file, length)) => OwnedBody::File(file, length),
+                    Body::None | Body::Streamed => Collected::Memory(Vec::new()),
+                    Body::Whole(bytes) => Collected::Memory(bytes.to_vec()),
+                    Body::Collected(collected) => collected,
                 };
-                self.dispatch(connection, head_bytes, body)
+                self.dispatch(connection, head_bytes, OwnedBody::Collected(body))
             }
             Err(_panic) => {
                 self.slot.in_flight.set(0);
@@ -298,45 +297,46 @@ impl<'c, A: Application> Requests<'c, A> {
         }
     }
 
-    fn dispatch(
-        &mut self,
-        connection: &mut Connection<A::Response>,
-        head_bytes: &[u8],
-        body: OwnedBody,
-    ) -> Step<A::Response> {
+    fn dispatch(&mut self, connection: &mut Connection<A::Held>, head_bytes: &[u8], body: OwnedBody) -> Step {
         // What is owed for the requests before this one goes first; a thread that finds it blocked waits.
         match self.output.flush(connection, After::Nothing) {
             Err(_) => Step::Stop(Next::Close),
             Ok(_) => {
                 connection.state = State::Reading;
-                Step::Stop(Next::Dispatch(Work::Call { head: head_bytes.to_vec(), body }))
+                Step::Stop(Next::Dispatch(Work { head: head_bytes.to_vec(), body }))
             }
         }
     }
 
-    fn step(&mut self, connection: &mut Connection<A::Response>, outcome: Outcome<A::Response>) -> Step<A::Response> {
+    fn step(&mut self, connection: &mut Connection<A::Held>, outcome: Outcome<A::Held>) -> Step {
         match outcome {
-            Outcome::Done => {
+            Outcome::Done if connection.outbox.is_empty() => {
+                // What is still in the buffer is on its way.
                 self.count_response(connection);
+                if connection.facts.keep_alive { Step::Answered } else { Step::Stop(self.flush_last(connection)) }
+            }
+            Outcome::Done => {
+                connection.is_owed = true;
                 if !connection.facts.keep_alive {
                     return Step::Stop(self.flush_last(connection));
-                }
-                if connection.outbox.is_empty() {
-                    return Step::Answered;
                 }
                 match self.output.flush(connection, After::Nothing) {
                     Err(_) => Step::Stop(Next::Close),
                     Ok(Flow::Blocked) => Step::Stop(Next::Wait),
-                    Ok(Flow::Clear) => Step::Answered,
+                    Ok(Flow::Clear) => {
+                        self.settle(connection);
+                        Step::Answered
+                    }
                 }
             }
-            Outcome::Suspended(response) => {
-                connection.response = Some(response);
+            Outcome::Held(held) => {
+                connection.held = Some(held);
+                connection.is_owed = true;
                 connection.state = State::Sending;
                 Step::Stop(Next::Wait)
             }
             Outcome::Broken => {
-                self.count_response(connection);
+                connection.is_owed = true;
                 // What is complete is sent; then the connection ends before the response does.
                 let flushed = self.output.flush(connection, After::Nothing);
                 connection.facts.keep_alive = false;
@@ -348,18 +348,19 @@ impl<'c, A: Application> Requests<'c, A> {
         }
     }
 
-    fn last_word(&self, connection: &Connection<A::Response>) -> Next<A::Response> {
+    fn last_word(&self, connection: &Connection<A::Held>) -> Next {
         if connection.linger { Next::Linger } else { Next::Close }
     }
 
     /// The last answer of a connection: the packet that it ends with says as well that it was the last, which saves a packet
     /// and the client's answer to that.
-    fn flush_last(&mut self, connection: &mut Connection<A::Response>) -> Next<A::Response> {
+    fn flush_last(&mut self, connection: &mut Connection<A::Held>) -> Next {
         let together = connection.transport.is_plain() && !self.output.buffer.is_empty();
         match self.output.flush(connection, if together { After::More } else { After::Nothing }) {
             Err(_) => Next::Close,
             Ok(Flow::Blocked) => Next::Wait,
             Ok(Flow::Clear) => {
+                self.settle(connection);
                 // Not left to closing, which throws away what is not yet sent if the client has said more meanwhile.
                 if together && !connection.linger {
                     connection.transport.finish();
@@ -370,33 +371,22 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// Sends more, as there is room again.
-    pub fn go_on_sending(&mut self, connection: &mut Connection<A::Response>) -> Next<A::Response> {
+    pub fn go_on_sending(&mut self, connection: &mut Connection<A::Held>) -> Next {
         match connection.outbox.send(&mut connection.transport) {
             Ok(()) => {}
-            Err(error) if reply::is_passing(&error) => return Next::Wait,
+            Err(error) if is_passing(&error) => return Next::Wait,
             Err(_) => return Next::Close,
         }
         connection.state = State::Reading;
-        if let Some(response) = connection.response.take() {
-            let outcome = match &mut self.caller {
-                Caller::None => return Next::Close,
-                Caller::Pool(_) => return Next::Dispatch(Work::Resume(response)),
-                Caller::Inline(application) => application.resume(response, &mut self.output.for_call(connection)),
-            };
-            return self.finished(connection, outcome);
-        }
+        self.settle(connection);
         if !connection.facts.keep_alive {
             return self.last_word(connection);
         }
         self.feed(connection, &[])
     }
 
-    /// Goes on with a response that was suspended, or given to a thread, and has come further.
-    pub fn finished(
-        &mut self,
-        connection: &mut Connection<A::Response>,
-        outcome: Outcome<A::Response>,
-    ) -> Next<A::Response> {
+    /// Goes on with a request that a thread is done with.
+    pub fn finished(&mut self, connection: &mut Connection<A::Held>, outcome: Outcome<A::Held>) -> Next {
         match self.step(connection, outcome) {
             Step::Stop(next) => next,
             Step::Answered => self.feed(connection, &[]),
@@ -404,7 +394,7 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// Writes a response of the server's own that ends the connection.
-    fn refuse_with(&mut self, connection: &mut Connection<A::Response>, rejection: Rejection) -> Next<A::Response> {
+    fn refuse_with(&mut self, connection: &mut Connection<A::Held>, rejection: Rejection) -> Next {
         let kind = match rejection.status {
             413 | 414 | 431 | 503 => 1,
             417 | 501 | 505 => 2,
@@ -415,30 +405,36 @@ impl<'c, A: Application> Requests<'c, A> {
         connection.facts.keep_alive = false;
         connection.facts.status = rejection.status;
         connection.linger = true;
-        self.output.reject(rejection);
+        connection.facts.body_bytes = self.output.reject(rejection);
+        connection.is_owed = false;
         self.count_response(connection);
         self.flush_last(connection)
     }
 
     /// Refuses a connection because there are too many.
-    pub fn refuse(&mut self, connection: &mut Connection<A::Response>) -> Next<A::Response> {
+    pub fn refuse(&mut self, connection: &mut Connection<A::Held>) -> Next {
         self.refuse_with(connection, reject(503, "there are too many connections"))
     }
 
     /// The client did not send its request in time.
-    pub fn time_out(&mut self, connection: &mut Connection<A::Response>) -> Next<A::Response> {
+    pub fn time_out(&mut self, connection: &mut Connection<A::Held>) -> Next {
         self.refuse_with(connection, reject(408, "the request did not come in time"))
     }
 
-    /// The connection is lost while a response waited for it.
-    pub fn drop_response(&mut self, connection: &mut Connection<A::Response>) {
-        if let Some(response) = connection.response.take() {
-            connection.outbox = Default::default(); // it points into the response
-            self.caller.abandon(response);
+    /// The outbox is empty, or the connection is lost: the response is over.
+    pub fn settle(&mut self, connection: &mut Connection<A::Held>) {
+        if std::mem::take(&mut connection.is_owed) {
+            self.count_response(connection);
+        }
+        if let Some(held) = connection.held.take() {
+            if !connection.outbox.is_empty() {
+                connection.outbox = Default::default(); // it points into what is held
+            }
+            self.caller.release(held);
         }
     }
 
-    fn count_response(&mut self, connection: &mut Connection<A::Response>) {
+    fn count_response(&mut self, connection: &mut Connection<A::Held>) {
         let class = usize::from(connection.facts.status / 100).clamp(1, 5) - 1;
         self.slot.responses[class].add(1);
         if connection.facts.failed {
@@ -449,12 +445,12 @@ impl<'c, A: Application> Requests<'c, A> {
             entry.peer = connection.peer.address;
             entry.version = connection.facts.minor;
             entry.status = connection.facts.status;
-            entry.bytes = connection.facts.body_bytes;
+            entry.bytes = connection.facts.body_bytes.saturating_sub(connection.outbox.left());
             log.record(&entry, monotonic_ns());
         }
     }
 
-    pub fn count_sent(&mut self, connection: &mut Connection<A::Response>) {
+    pub fn count_sent(&mut self, connection: &mut Connection<A::Held>) {
         self.slot.bytes_out.add(std::mem::take(&mut connection.outbox.sent));
     }
 

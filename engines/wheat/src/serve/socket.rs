@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A socket that does not block: `ErrorKind::WouldBlock` says that it would.
 
-use std::io::{self, IoSlice};
+use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// What follows a piece that is sent: the kernel waits for it rather than send half a packet.
@@ -13,6 +13,10 @@ pub enum After {
 
 pub fn result(got: isize) -> io::Result<usize> {
     usize::try_from(got).map_err(|_| io::Error::last_os_error())
+}
+
+pub fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
 #[inline]

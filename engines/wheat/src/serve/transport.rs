@@ -132,6 +132,14 @@ impl Transport {
         }
     }
 
+    /// Bytes that the kernel has and the client not yet.
+    pub fn queued(&self) -> usize {
+        let mut queued: libc::c_int = 0;
+        // SAFETY: writes one int.
+        unsafe { libc::ioctl(self.fd(), libc::TIOCOUTQ, &raw mut queued) };
+        usize::try_from(queued).unwrap_or(0)
+    }
+
     /// Says that nothing more will be sent.
     pub fn finish(&mut self) {
         #[cfg(feature = "tls")]

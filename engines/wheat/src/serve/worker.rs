@@ -14,11 +14,12 @@ use std::time::Duration;
 
 use slab::Slab;
 
-use super::caller::{Busy, Caller, NoApplication};
+use super::caller::{Caller, NoApplication};
 use super::connection::{Connection, State};
 use super::pool::{Finished, Work};
-use super::reply::{Application, Peer, is_passing};
+use super::reply::{Application, Means, Peer};
 use super::requests::{Next, Requests};
+use super::socket::is_passing;
 use super::timers::{Kind, Tick, Wheel};
 use super::transport::Opener;
 use crate::clock::{self, monotonic_ns};
@@ -41,6 +42,8 @@ const SENDING: Duration = Duration::from_millis(2);
 const REFUSED_ROOM: usize = 64;
 /// For how long accepting rests when no descriptor is left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// While calls wait for a thread, it is looked this often whether one can be had.
+const RELIEF: Duration = Duration::from_millis(100);
 /// While the server ends, a connection is idle for no longer than this: its client may be sending this moment.
 const LAST_CHANCE: Duration = Duration::from_millis(500);
 
@@ -59,10 +62,11 @@ struct Worker<'c, A: Application> {
     requests: Requests<'c, A>,
     config: &'c Config,
     epoll: OwnedFd,
-    connections: Slab<Entry<A::Response>>,
+    connections: Slab<Entry<A::Held>>,
     listeners: Vec<OwnedFd>,
     opener: Opener,
-    busy: Busy,
+    /// Calls wait for a thread: whether one can be had is looked at soon.
+    calls_wait: bool,
     control: Option<Control>,
     wheel: Wheel,
     /// How long a connection may be idle: shorter once the server ends.
@@ -80,11 +84,21 @@ struct Worker<'c, A: Application> {
 
 /// Serves files until the master says otherwise; the exit code.
 pub fn run(config: &Config, context: Context) -> i32 {
-    run_with(config, context, Caller::<NoApplication>::None)
+    match means_of(config) {
+        Ok(means) => run_with(config, context, Caller::<NoApplication>::None, means),
+        Err(error) => {
+            eprintln!("wheat: {error}");
+            error.exit as i32
+        }
+    }
 }
 
-pub fn run_with<A: Application>(config: &Config, context: Context, caller: Caller<A>) -> i32 {
-    match Worker::new(config, context, caller) {
+pub fn means_of(config: &Config) -> Result<Means, Error> {
+    Means::of(config).map_err(|error| Error::unavailable(format!("no descriptors for a worker: {error}")))
+}
+
+pub fn run_with<A: Application>(config: &Config, context: Context, caller: Caller<A>, means: Means) -> i32 {
+    match Worker::new(config, context, caller, means) {
         Ok(mut worker) => {
             worker.serve();
             i32::from(worker.failed)
@@ -97,7 +111,7 @@ pub fn run_with<A: Application>(config: &Config, context: Context, caller: Calle
 }
 
 impl<'c, A: Application> Worker<'c, A> {
-    fn new(config: &'c Config, context: Context, caller: Caller<A>) -> Result<Self, Error> {
+    fn new(config: &'c Config, context: Context, caller: Caller<A>, means: Means) -> Result<Self, Error> {
         let Context { index: _, listeners, control, slot } = context;
         let failed = |what: &str, error: io::Error| Error::unavailable(format!("{what}: {error}"));
         // SAFETY: a system call; the descriptor is new and owned from here on.
@@ -107,15 +121,14 @@ impl<'c, A: Application> Worker<'c, A> {
         }
         // SAFETY: as said.
         let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
-        let busy = caller.busy(config.threads, slot);
         let worker = Self {
-            requests: Requests::new(config, caller, slot)?,
+            requests: Requests::new(config, caller, means, slot)?,
             config,
             epoll,
             connections: Slab::new(),
             listeners,
             opener: Opener::new(config)?,
-            busy,
+            calls_wait: false,
             control,
             wheel: Wheel::new(clock::coarse_ns()),
             pause: config.deadlines.idle,
@@ -167,10 +180,12 @@ impl<'c, A: Application> Worker<'c, A> {
         resident::give_back_code();
         self.report(Report::Ready);
         loop {
-            self.busy.end_turn();
+            self.note_whether_it_can_take_on_more();
             let count = self.wait(&mut events);
             let now_ns = clock::coarse_ns();
-            self.busy.begin_turn(now_ns);
+            if let Caller::Inline(_) = self.requests.caller {
+                self.requests.slot.busy_since.set(now_ns);
+            }
             self.requests.begin_turn(now_ns, clock::coarse_unix_seconds());
             for event in &events[..count] {
                 let token = event.u64;
@@ -202,6 +217,19 @@ impl<'c, A: Application> Worker<'c, A> {
         }
     }
 
+    /// By `Slot::busy_since`, which the master looks at.
+    fn note_whether_it_can_take_on_more(&mut self) {
+        let slot = self.requests.slot;
+        let waits_since_ns = match &mut self.requests.caller {
+            Caller::Pool(pool) if slot.in_flight.get() > self.config.threads as u64 => {
+                pool.relieve(self.requests.now_ns)
+            }
+            _ => None,
+        };
+        self.calls_wait = waits_since_ns.is_some();
+        slot.busy_since.set(waits_since_ns.unwrap_or(0));
+    }
+
     /// Events taken, after waiting for one or for the next deadline.
     fn wait(&mut self, events: &mut [libc::epoll_event]) -> usize {
         let now_ns = self.requests.now_ns;
@@ -212,6 +240,9 @@ impl<'c, A: Application> Worker<'c, A> {
         };
         if let Some(at_ns) = self.accept_again_ns {
             until(at_ns);
+        }
+        if self.calls_wait {
+            until(now_ns + RELIEF.as_nanos() as u64);
         }
         if let Some(since_ns) = self.ending {
             until(since_ns + self.config.deadlines.graceful.as_nanos() as u64);
@@ -334,7 +365,7 @@ impl<'c, A: Application> Worker<'c, A> {
     }
 
     /// `ended`: the client has ended its side, which is not reported again.
-    fn progress(&mut self, token: usize, ended: bool) -> Next<A::Response> {
+    fn progress(&mut self, token: usize, ended: bool) -> Next {
         let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return Next::Wait };
         if connection.state == State::Sending {
             return self.requests.go_on_sending(connection);
@@ -374,7 +405,7 @@ impl<'c, A: Application> Worker<'c, A> {
     }
 
     /// Does what an event leads to.
-    fn then(&mut self, token: usize, next: Next<A::Response>) {
+    fn then(&mut self, token: usize, next: Next) {
         let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return };
         self.requests.count_sent(connection);
         match next {
@@ -399,7 +430,7 @@ impl<'c, A: Application> Worker<'c, A> {
 
     fn close(&mut self, token: usize) {
         if let Some(Entry::Here(mut connection)) = self.connections.try_remove(token) {
-            self.requests.drop_response(&mut connection);
+            self.requests.settle(&mut connection);
         }
         self.requests.slot.connections_open.set(self.connections.len() as u64);
     }
@@ -410,6 +441,10 @@ impl<'c, A: Application> Worker<'c, A> {
             return;
         }
         let kind = connection.timer.kind;
+        if kind == Kind::Send && connection.goes_on_taking() {
+            let half = self.config.deadlines.send / 2;
+            return self.wheel.set(token, &mut connection.timer, kind, self.requests.now_ns, half);
+        }
         self.requests.slot.timeouts[kind as usize].add(1);
         let next = match kind {
             Kind::Head if !connection.partial.is_empty() => self.requests.time_out(connection),
@@ -425,7 +460,7 @@ impl<'c, A: Application> Worker<'c, A> {
 
     // Threads
 
-    fn dispatch(&mut self, token: usize, work: Work<A::Response>) {
+    fn dispatch(&mut self, token: usize, work: Work) {
         let Caller::Pool(pool) = &mut self.requests.caller else { return };
         let Some(entry) = self.connections.get_mut(token) else { return };
         if !matches!(entry, Entry::Here(_)) {
@@ -433,14 +468,16 @@ impl<'c, A: Application> Worker<'c, A> {
         }
         let Entry::Here(mut connection) = std::mem::replace(entry, Entry::Away) else { return };
         connection.timer.stop();
-        pool.push(token, connection, work);
-        self.busy.begin_call(self.requests.now_ns);
+        pool.push(token, connection, work, self.requests.now_ns);
+        let in_flight = &self.requests.slot.in_flight;
+        in_flight.set(in_flight.get() + 1);
     }
 
     fn take_finished(&mut self) {
         let Caller::Pool(pool) = &mut self.requests.caller else { return };
         let finished = pool.take_finished();
-        self.busy.end_calls(finished.len() as u64, self.requests.now_ns);
+        let in_flight = &self.requests.slot.in_flight;
+        in_flight.set(in_flight.get().saturating_sub(finished.len() as u64));
         for Finished { token, connection, outcome } in finished {
             let Some(entry) = self.connections.get_mut(token) else { continue };
             *entry = Entry::Here(connection);
@@ -448,7 +485,7 @@ impl<'c, A: Application> Worker<'c, A> {
             connection.interest = 0; // what came meanwhile is reported once it is watched anew
             let next = match outcome {
                 Some(outcome) => catch_unwind(AssertUnwindSafe(|| self.requests.finished(connection, outcome))),
-                None => Ok(Next::Close), // the thread panicked, or the response of a lost connection is dropped
+                None => Ok(Next::Close), // the thread panicked
             };
             let next = match next.unwrap_or_else(|_| self.requests.broken()) {
                 Next::Wait if connection.state == State::Reading && connection.transport.holds_input() => {

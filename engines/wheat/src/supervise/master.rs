@@ -18,7 +18,6 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
 use rustix::thread::CpuSet;
 
-use crate::clock::monotonic_ns;
 use crate::config::Config;
 use crate::error::{Error, Exit};
 use crate::observe::counters::{Memory, State};
@@ -247,6 +246,9 @@ struct Worker {
     /// Another one is to take its place; it serves until then.
     leaving: bool,
     born: Instant,
+    /// What its counters said when they last said something new, and when that was.
+    mark: [u64; 2],
+    marked: Instant,
     /// When it is killed, if it is still there.
     kill_at: Option<Instant>,
 }
@@ -378,6 +380,8 @@ impl Master<'_> {
                     state: State::Starting,
                     leaving: false,
                     born: Instant::now(),
+                    mark: [0; 2],
+                    marked: Instant::now(),
                     kill_at: None,
                 });
                 Ok(())
@@ -543,14 +547,17 @@ impl Master<'_> {
 
     fn end_the_hung(&mut self) {
         let Some(hang_after) = self.config.hang_after else { return };
-        let now = monotonic_ns();
         for worker in self.workers.iter_mut().filter(|worker| worker.state == State::Ready) {
-            let since = self.memory.slot(worker.slot).busy_since.get();
-            if since == 0 || Duration::from_nanos(now.saturating_sub(since)) < hang_after {
+            let slot = self.memory.slot(worker.slot);
+            let mark = [slot.busy_since.get(), slot.progress.get()];
+            if mark[0] == 0 || mark != worker.mark {
+                (worker.mark, worker.marked) = (mark, Instant::now());
+            }
+            if worker.marked.elapsed() < hang_after {
                 continue;
             }
             say(&format!(
-                "worker {} (process {}) hangs: it has taken on nothing for {hang_after:?}, and is replaced",
+                "worker {} (process {}) hangs: nothing has got on for {hang_after:?}, and it is replaced",
                 worker.index,
                 worker.pid.as_raw_pid()
             ));

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use pyo3_ffi::*;
 
 use super::object::{
-    Object, Raised, Result, bytes_of, callback, latin1_of, raise, runtime_error, thread_mark, type_error, value_error,
+    Object, Raised, Result, bytes_of, callback, detached, latin1_of, raise, runtime_error, thread_mark, type_error,
+    value_error,
 };
 use crate::http::{head, is_token, is_token_byte, response};
-use crate::serve::reply::{COPIED, Flow, Out};
+use crate::serve::reply::{COPIED, Out};
 
 /// What is between an application and its client for one request.
 pub struct Exchange {
@@ -205,14 +206,15 @@ impl Exchange {
         }
     }
 
-    /// A piece of the body goes to the buffer or, if it is long, straight to the client.
+    /// A piece of the body goes to the buffer or, if it is long, straight to the client. True: what that does not take stays where
+    /// it is.
     ///
     /// # Safety
-    /// When the answer is `Blocked` the caller keeps `chunk` until the outbox is empty.
-    pub unsafe fn send(&mut self, out: &mut Out, chunk: &[u8]) -> io::Result<Flow> {
+    /// When the answer is true the caller keeps `chunk` until the outbox is empty.
+    pub unsafe fn send(&mut self, out: &mut Out, chunk: &[u8], may_hold: bool) -> io::Result<bool> {
         let chunk = &chunk[..self.allowed(chunk.len() as u64) as usize];
         if chunk.is_empty() {
-            return Ok(Flow::Clear);
+            return Ok(false);
         }
         self.sent += chunk.len() as u64;
         out.facts.body_bytes += chunk.len() as u64;
@@ -224,10 +226,27 @@ impl Exchange {
         if chunk.len() <= COPIED {
             out.buffer.extend_from_slice(chunk);
             out.buffer.extend_from_slice(tail);
-            return Ok(Flow::Clear);
+            return Ok(false);
         }
-        // SAFETY: the caller's promise.
-        unsafe { out.send_kept(chunk, tail) }
+        let Some(taken) = out.offer(chunk, tail)? else { return Ok(false) };
+        if may_hold {
+            // SAFETY: the caller's promise.
+            return unsafe { out.hold(taken, chunk, tail) };
+        }
+        detached(|| out.keep(taken, chunk, tail)).map(|()| false)
+    }
+
+    /// A piece goes to the client before the application makes another; nobody waits for a client that is slow.
+    pub fn push(&mut self, out: &mut Out, chunk: &[u8]) -> io::Result<()> {
+        out.pace.piece();
+        // SAFETY: nothing is held.
+        unsafe { self.send(out, chunk, false)? };
+        let taken = if out.buffer.is_empty() { None } else { out.offer(b"", b"")? };
+        if let Some(taken) = taken {
+            detached(|| out.keep(taken, b"", b""))?;
+        }
+        out.lend();
+        Ok(())
     }
 
     /// Counts bytes of the body that went past `send`.
@@ -335,9 +354,16 @@ impl Exchange {
                 }
                 self.declared_length = length;
             }
-            2 | 7 | 10 | 17 | 18 | 19 if is_hop_by_hop(name) => {
-                let name = String::from_utf8_lossy(name);
-                return Err(value_error(&format!("the header {name} is for the server to set (hop-by-hop, PEP 3333)")));
+            2 | 7 | 8 | 10 | 17 | 18 | 19 if is_hop_by_hop(name) => {
+                static DROPPED: AtomicBool = AtomicBool::new(false);
+                if !DROPPED.swap(true, Ordering::Relaxed) {
+                    let name = String::from_utf8_lossy(name);
+                    eprintln!(
+                        "wheat: the application gave the header {name}, which is for the server to set (hop-by-hop, PEP \
+                         3333): it and its like are left out"
+                    );
+                }
+                return Ok(());
             }
             _ => {}
         }
@@ -363,25 +389,11 @@ impl Exchange {
         if !self.begun {
             self.begin(out, None);
         }
-        if self.write_out(out, chunk).is_err() {
+        if self.push(out, chunk).is_err() {
             // The application finds out as little as it would from a client that is slow to go away.
             self.lost = true;
         }
         Ok(())
-    }
-
-    /// There is nobody to keep `chunk` for a slow client, nor may this thread wait for one unless it is its own: what the
-    /// client does not take is copied, and beyond a size goes to a file.
-    fn write_out(&mut self, out: &mut Out, chunk: &[u8]) -> io::Result<()> {
-        for part in chunk.chunks(COPIED) {
-            // SAFETY: a part of this length is copied.
-            unsafe { self.send(out, part)? };
-            out.flush()?;
-        }
-        if let Some(patience) = out.patience {
-            return super::object::detached(|| out.flush_waiting(patience));
-        }
-        out.spool()
     }
 }
 

@@ -2,6 +2,8 @@
 //! Files that the kernel can send in place of their Python objects.
 
 use std::ffi::CStr;
+use std::fs::File;
+use std::os::fd::BorrowedFd;
 
 use pyo3_ffi::*;
 
@@ -9,7 +11,8 @@ use super::object::{Object, Result};
 
 /// What a file object still holds, as the kernel sees it.
 pub struct Span {
-    pub fd: i32,
+    /// A descriptor of our own, which outlives the object's.
+    pub file: File,
     pub offset: u64,
     pub length: u64,
 }
@@ -47,5 +50,7 @@ pub fn span(filelike: &Object) -> Result<Option<Span>> {
         status
     };
     let offset = number(c"tell")?.max(0) as u64;
-    Ok(Some(Span { fd, offset, length: (status.st_size as u64).saturating_sub(offset) }))
+    // SAFETY: the object is open, and nobody closes it meanwhile.
+    let Ok(file) = (unsafe { BorrowedFd::borrow_raw(fd) }).try_clone_to_owned() else { return Ok(None) };
+    Ok(Some(Span { file: file.into(), offset, length: (status.st_size as u64).saturating_sub(offset) }))
 }

@@ -3,7 +3,6 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +12,7 @@ use pyo3_ffi::*;
 use super::object::{Object, Result, bytes_of, callback, detached, raise, runtime_error, thread_mark, type_error};
 use super::types::{self, Once};
 use crate::serve::incoming::Collected;
+use crate::serve::keep::Spool;
 use crate::serve::reply::{Body, Out};
 
 /// How much is read from a file at once.
@@ -30,9 +30,8 @@ enum Source {
     /// All there is stands in `ahead`.
     Ended,
     File {
-        file: File,
+        spool: Spool,
         offset: u64,
-        length: u64,
     },
     /// The connection of the request, until that ends, for the thread that answers it.
     Client {
@@ -59,7 +58,7 @@ impl Input {
             Body::None => (Vec::new(), Source::Ended),
             Body::Whole(bytes) => (bytes.to_vec(), Source::Ended),
             Body::Collected(Collected::Memory(bytes)) => (bytes, Source::Ended),
-            Body::Collected(Collected::File(file, length)) => (Vec::new(), Source::File { file, offset: 0, length }),
+            Body::Collected(Collected::File(spool)) => (Vec::new(), Source::File { spool, offset: 0 }),
             Body::Streamed => {
                 (Vec::new(), Source::Client { out: std::ptr::from_mut(out).cast(), thread: thread_mark() })
             }
@@ -119,12 +118,12 @@ impl Stream {
         let os_error = unsafe { PyExc_OSError };
         match &mut self.source {
             Source::Ended => Ok(false),
-            Source::File { file, offset, length } => {
-                let wanted = usize::try_from(*length - *offset).unwrap_or(BLOCK).min(BLOCK);
+            Source::File { spool, offset } => {
+                let wanted = usize::try_from(spool.length() - *offset).unwrap_or(BLOCK).min(BLOCK);
                 let start = self.ahead.len();
                 self.ahead.resize(start + wanted, 0);
                 let into = &mut self.ahead[start..];
-                let got = detached(|| file.read_at(into, *offset));
+                let got = detached(|| spool.file().read_at(into, *offset));
                 let got = got.map_err(|error| raise(os_error, &format!("the request's body: {error}")))?;
                 self.ahead.truncate(start + got);
                 *offset += got as u64;

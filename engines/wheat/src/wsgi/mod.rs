@@ -17,7 +17,7 @@ use std::ptr::null_mut;
 use pyo3_ffi::*;
 
 use crate::http::{reject, response};
-use crate::serve::reply::{Application, Body, Flow, Out, Outcome, Request};
+use crate::serve::reply::{Application, Body, Out, Outcome, Request};
 use environ::Environ;
 use exchange::Functions;
 use input::Input;
@@ -46,26 +46,17 @@ pub struct Wsgi {
     environ: Environ,
     /// Of the last request, for the next.
     functions: Option<Functions>,
-    /// The context that requests run in. One that is suspended keeps its own, so that what it set in context variables is
-    /// not seen, and not reset, by another.
-    context: Object,
-    first_context: Object,
     /// Detached last.
     _thread: Option<Thread>,
 }
 
-/// A response that is not yet complete.
-pub struct Response {
+/// A response under way.
+struct Response {
     functions: Functions,
     input: Option<Input>,
     iterable: Object,
-    iterator: Option<Object>,
     /// What the connection's outbox points into.
-    kept: Vec<Object>,
-    context: Option<Object>,
-    rest: Rest,
-    /// While it is suspended.
-    asked: (String, String),
+    held: Vec<Object>,
 }
 
 /// Method and target, for reports of what failed.
@@ -75,34 +66,14 @@ struct Asked<'a> {
     target: &'a str,
 }
 
-impl<'a> Asked<'a> {
-    fn kept((method, target): &'a (String, String)) -> Self {
-        Self { method, target }
-    }
-
-    fn keep(self) -> (String, String) {
-        (self.method.to_owned(), self.target.to_owned())
-    }
-}
-
 impl std::fmt::Display for Asked<'_> {
     fn fmt(&self, into: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(into, "{} {}", self.method, self.target)
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    Iterate,
-    /// All of the body is on its way. `whole`: as long as was declared.
-    Close {
-        whole: bool,
-    },
-}
-
-/// What a step towards a complete response leads to.
+/// What became of a response.
 enum Step {
-    Suspend,
     Complete,
     /// It cannot be completed.
     Break,
@@ -120,21 +91,12 @@ impl Wsgi {
             file_wrapper: &program.file_wrapper,
             empty_input: &program.empty_input,
         };
-        // SAFETY: the thread is attached; new references or null.
-        let (first_context, context) = unsafe {
-            let first = Object::owned(PyContext_CopyCurrent())?;
-            let context = Object::owned(PyContext_Copy(first.as_ptr()))?;
-            PyContext_Enter(context.as_ptr());
-            (first, context)
-        };
         Ok(Self {
             application: program.application.clone(),
             file_wrapper: program.file_wrapper.clone(),
             errors: program.errors.clone(),
             environ: Environ::new(&setting)?,
             functions: None,
-            context,
-            first_context,
             _thread: thread,
         })
     }
@@ -171,66 +133,29 @@ impl Wsgi {
             ))
         };
         drop(environ);
-        let response = Response {
-            functions,
-            input,
-            iterable: Object::none(),
-            iterator: None,
-            kept: Vec::new(),
-            context: None,
-            rest: Rest::Iterate,
-            asked: Default::default(),
-        };
-        Ok((response, answer))
-    }
-
-    fn go_on(&mut self, mut response: Response, asked: Asked, out: &mut Out) -> Outcome<Response> {
-        let step = match response.rest {
-            Rest::Iterate => self.answer(&mut response, out).unwrap_or_else(|Raised| self.fail(&response, asked, out)),
-            Rest::Close { whole: true } => Step::Complete,
-            Rest::Close { whole: false } => Step::Break,
-        };
-        match step {
-            Step::Suspend => {
-                // SAFETY: no Python code runs while this reference is in use.
-                unsafe { response.functions.get() }.detach();
-                Outcome::Suspended(response)
-            }
-            Step::Complete => {
-                self.end(response, asked);
-                Outcome::Done
-            }
-            Step::Break => {
-                // SAFETY: as above.
-                if unsafe { response.functions.get() }.ends_with_connection() {
-                    out.reset_on_close();
-                }
-                self.end(response, asked);
-                Outcome::Broken
-            }
-        }
+        Ok((Response { functions, input, iterable: Object::none(), held: Vec::new() }, answer))
     }
 
     fn answer(&mut self, response: &mut Response, out: &mut Out) -> Result<Step> {
-        if response.iterator.is_none() {
-            if is_sequence(&response.iterable) {
-                return send_sequence(response, out);
+        if is_sequence(&response.iterable) {
+            return send_sequence(response, out);
+        }
+        if response.iterable.type_is(self.file_wrapper.as_ptr().cast()) {
+            if let Some(step) = send_file(response, out)? {
+                return Ok(step);
             }
-            if response.iterable.type_is(self.file_wrapper.as_ptr().cast()) {
-                if let Some(step) = send_file(response, out)? {
-                    return Ok(step);
-                }
-            }
-            // SAFETY: a valid object; a new reference or null.
-            response.iterator = Some(unsafe { Object::owned(PyObject_GetIter(response.iterable.as_ptr())) }?);
         }
         iterate(response, out)
     }
 
     /// An exception is set: it is reported and, while nothing of the response is sent, answered.
     fn fail(&mut self, response: &Response, asked: Asked, out: &mut Out) -> Step {
-        self.report(&asked.to_string());
-        out.facts.failed = true;
+        if out.facts.fault.is_some() {
+            take_raised(); // a client that sent less than it said is no failure of the application
+        } else {
+            self.report(&asked.to_string());
+            out.facts.failed = true;
+        }
         // SAFETY: no Python code runs while this reference is in use.
         let exchange = unsafe { response.functions.get() };
         if exchange.begun {
@@ -238,9 +163,10 @@ impl Wsgi {
         }
         out.decide_keep_alive();
         let facts = &mut *out.facts;
-        facts.status = 500;
+        let rejection = facts.fault.unwrap_or(reject(500, "the application failed"));
+        facts.status = rejection.status;
         facts.body_bytes = response::write_answer(
-            reject(500, "the application failed"),
+            rejection,
             out.date_line,
             facts.keep_alive,
             facts.minor,
@@ -257,7 +183,7 @@ impl Wsgi {
     }
 
     /// `close()`, whatever happened before; then everything is given back.
-    fn end(&mut self, response: Response, asked: Asked) {
+    fn end(&mut self, response: Response, asked: Asked) -> Vec<Object> {
         if !is_sequence(&response.iterable) {
             let close = response.iterable.optional_attribute(c"close");
             let closed = close.and_then(|close| close.map_or(Ok(()), |close| close.call().map(drop)));
@@ -265,8 +191,8 @@ impl Wsgi {
                 self.report(&format!("close() of {asked}"));
             }
         }
-        let Response { functions, input, iterable, iterator, kept, .. } = response;
-        drop((iterator, iterable, kept));
+        let Response { functions, input, iterable, held } = response;
+        drop(iterable);
         // SAFETY: no Python code runs while this reference is in use.
         unsafe { functions.get() }.detach();
         if let Some(input) = input {
@@ -275,109 +201,48 @@ impl Wsgi {
         if functions.are_unshared() {
             self.functions = Some(functions);
         }
-    }
-
-    /// Does something in the context of a response that was suspended.
-    fn within<T>(&mut self, context: &Object, act: impl FnOnce(&mut Self) -> T) -> T {
-        // SAFETY: a context; it is left in the thread that entered it.
-        unsafe { PyContext_Enter(context.as_ptr()) };
-        let done = act(self);
-        // SAFETY: as above.
-        unsafe { PyContext_Exit(context.as_ptr()) };
-        done
-    }
-
-    /// The present context goes with a response that is suspended, and others get one of their own.
-    fn split_context(&mut self) -> Option<Object> {
-        // SAFETY: contexts; the present one is left where it was entered.
-        unsafe {
-            let fresh = Object::owned(PyContext_Copy(self.first_context.as_ptr())).ok()?;
-            PyContext_Exit(self.context.as_ptr());
-            PyContext_Enter(fresh.as_ptr());
-            Some(std::mem::replace(&mut self.context, fresh))
-        }
-    }
-}
-
-impl Drop for Wsgi {
-    fn drop(&mut self) {
-        // SAFETY: entered by this thread, in `new` or `split_context`.
-        unsafe { PyContext_Exit(self.context.as_ptr()) };
+        held
     }
 }
 
 impl Application for Wsgi {
-    type Response = Response;
+    type Held = Vec<Object>;
 
     fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T {
         detached(wait)
     }
 
-    fn call(&mut self, request: Request, out: &mut Out) -> Outcome<Response> {
+    fn call(&mut self, request: Request, out: &mut Out) -> Outcome<Self::Held> {
         let asked = Asked { method: request.head.method, target: request.head.raw_target };
-        match self.start(request, out) {
-            Err(Raised) => {
-                // Not even the environ could be made: there is no memory.
-                self.report("the beginning of a request");
-                Outcome::Broken
-            }
-            Ok((mut response, answer)) => {
-                let outcome = match answer {
-                    Ok(iterable) => {
-                        response.iterable = iterable;
-                        self.go_on(response, asked, out)
-                    }
-                    Err(Raised) => {
-                        let step = self.fail(&response, asked, out);
-                        response.rest = Rest::Close { whole: matches!(step, Step::Complete) };
-                        self.go_on(response, asked, out)
-                    }
-                };
-                match outcome {
-                    Outcome::Suspended(mut response) => {
-                        response.asked = asked.keep();
-                        if response.iterator.is_some() {
-                            response.context = self.split_context();
-                        }
-                        Outcome::Suspended(response)
-                    }
-                    outcome => outcome,
-                }
-            }
-        }
-    }
-
-    fn resume(&mut self, mut response: Response, out: &mut Out) -> Outcome<Response> {
-        response.kept.clear();
-        // SAFETY: no Python code runs while this reference is in use.
-        unsafe { response.functions.get() }.attach(out);
-        if let Some(input) = &response.input {
-            input.attach(Some(out));
-        }
-        let names = std::mem::take(&mut response.asked);
-        let asked = Asked::kept(&names);
-        let context = response.context.take();
-        let outcome = match &context {
-            Some(context) => self.within(context, |this| this.go_on(response, asked, out)),
-            None => self.go_on(response, asked, out),
+        let Ok((mut response, answer)) = self.start(request, out) else {
+            // Not even the environ could be made: there is no memory.
+            self.report("the beginning of a request");
+            return Outcome::Broken;
         };
-        match outcome {
-            Outcome::Suspended(mut response) => {
-                response.context = context;
-                response.asked = names;
-                Outcome::Suspended(response)
+        let answered = answer.and_then(|iterable| {
+            response.iterable = iterable;
+            self.answer(&mut response, out)
+        });
+        let step = answered.unwrap_or_else(|Raised| self.fail(&response, asked, out));
+        // SAFETY: no Python code runs while this reference is in use.
+        let exchange = unsafe { response.functions.get() };
+        if matches!(step, Step::Break) && exchange.ends_with_connection() {
+            out.reset_on_close();
+        }
+        let held = self.end(response, asked);
+        match step {
+            Step::Complete if held.is_empty() => Outcome::Done,
+            Step::Complete => Outcome::Held(held),
+            Step::Break if held.is_empty() => Outcome::Broken,
+            Step::Break => {
+                out.facts.keep_alive = false;
+                Outcome::Held(held)
             }
-            outcome => outcome,
         }
     }
 
-    fn abandon(&mut self, mut response: Response) {
-        let names = std::mem::take(&mut response.asked);
-        let asked = Asked::kept(&names);
-        match response.context.take() {
-            Some(context) => self.within(&context, |this| this.end(response, asked)),
-            None => self.end(response, asked),
-        }
+    fn release(&mut self, held: Self::Held) {
+        drop(held);
     }
 
     fn others_wait(&mut self) -> bool {
@@ -446,44 +311,33 @@ fn send_sequence(response: &mut Response, out: &mut Out) -> Result<Step> {
     if !exchange.begun {
         exchange.begin(out, Some(length));
     }
-    let mut flow = Flow::Clear;
     for index in 0..count {
         let chunk = item(index);
-        // SAFETY: what is not sent is kept, below.
-        match unsafe { exchange.send(out, bytes_of(&chunk).unwrap_or_default()) } {
+        // SAFETY: it is held, if that is the answer.
+        match unsafe { exchange.send(out, bytes_of(&chunk).unwrap_or_default(), true) } {
             Err(_) => return Ok(Step::Break),
-            Ok(Flow::Clear) => {}
-            Ok(Flow::Blocked) => {
-                response.kept.push(chunk);
-                flow = Flow::Blocked;
-            }
+            Ok(false) => {}
+            Ok(true) => response.held.push(chunk),
         }
     }
-    Ok(finish(response, out, flow))
+    Ok(finish(response, out))
 }
 
-/// After the last piece. `flow`: whether something of the response is still in the outbox.
-fn finish(response: &mut Response, out: &mut Out, flow: Flow) -> Step {
+/// After the last piece.
+fn finish(response: &mut Response, out: &mut Out) -> Step {
     // SAFETY: no Python code runs while this reference is in use.
     let whole = unsafe { response.functions.get() }.finish(out);
-    match (flow, whole) {
-        (Flow::Blocked, whole) => {
-            // What is in the buffer goes behind it.
-            if out.flush().is_err() {
-                return Step::Break;
-            }
-            response.rest = Rest::Close { whole };
-            Step::Suspend
-        }
-        (Flow::Clear, true) => Step::Complete,
-        (Flow::Clear, false) => Step::Break,
+    // What is in the buffer goes behind what is in the outbox, which needs no turn of its own otherwise.
+    if !response.held.is_empty() && out.flush().is_err() {
+        return Step::Break;
     }
+    if whole { Step::Complete } else { Step::Break }
 }
 
 /// None: it is not a file that the kernel can send, and is iterated over.
 fn send_file(response: &mut Response, out: &mut Out) -> Result<Option<Step>> {
     let filelike = response.iterable.attribute(c"filelike")?;
-    let Some(file::Span { fd, offset, length }) = file::span(&filelike)? else { return Ok(None) };
+    let Some(file::Span { file, offset, length }) = file::span(&filelike)? else { return Ok(None) };
     started(response)?;
     // SAFETY: no Python code runs while this reference is in use.
     let exchange = unsafe { response.functions.get() };
@@ -495,16 +349,15 @@ fn send_file(response: &mut Response, out: &mut Out) -> Result<Option<Step>> {
     }
     let length = exchange.allowed(length);
     exchange.count(out, length);
-    response.kept.push(filelike);
-    // SAFETY: the file is kept, and `close` is called when all of it is sent.
-    Ok(Some(match unsafe { out.send_kept_file(fd, offset, length) } {
+    Ok(Some(match out.send_file(file, offset, length) {
         Err(_) => Step::Break,
-        Ok(flow) => finish(response, out, flow),
+        Ok(()) => finish(response, out),
     }))
 }
 
 fn iterate(response: &mut Response, out: &mut Out) -> Result<Step> {
-    let Some(iterator) = response.iterator.clone() else { return Ok(Step::Break) };
+    // SAFETY: a valid object; a new reference or null.
+    let iterator = unsafe { Object::owned(PyObject_GetIter(response.iterable.as_ptr())) }?;
     loop {
         // SAFETY: no Python code runs while this reference is in use; it is taken anew after some did.
         let exchange = unsafe { response.functions.get() };
@@ -531,22 +384,8 @@ fn iterate(response: &mut Response, out: &mut Out) -> Result<Step> {
         if !exchange.begun {
             exchange.begin(out, None);
         }
-        // SAFETY: what is not sent is kept, below, or waited for.
-        let sent = unsafe { exchange.send(out, chunk) }.and_then(|_| out.flush());
-        match sent {
-            Err(_) => return Ok(Step::Break),
-            Ok(Flow::Clear) => {}
-            Ok(Flow::Blocked) => match out.patience {
-                Some(patience) => {
-                    if detached(|| out.flush_waiting(patience)).is_err() {
-                        return Ok(Step::Break);
-                    }
-                }
-                None => {
-                    response.kept.push(item);
-                    return Ok(Step::Suspend);
-                }
-            },
+        if exchange.push(out, chunk).is_err() {
+            return Ok(Step::Break);
         }
     }
     started(response)?;
@@ -555,5 +394,5 @@ fn iterate(response: &mut Response, out: &mut Out) -> Result<Step> {
     if !exchange.begun {
         exchange.begin(out, Some(0));
     }
-    Ok(finish(response, out, Flow::Clear))
+    Ok(finish(response, out))
 }

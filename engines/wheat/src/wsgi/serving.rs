@@ -15,7 +15,6 @@ use super::object::{Object, Raised, Result, Thread, bytes_of, callback, detached
 use super::{Program, Wsgi};
 use crate::config::{Command, Config};
 use crate::error::Error;
-use crate::http::head::HeadLimits;
 use crate::serve::caller::Caller;
 use crate::serve::pool::Pool;
 use crate::serve::transport::Opener;
@@ -89,19 +88,19 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
         threads: config.threads > 1,
         processes: config.workers > 1,
     });
+    let means = worker::means_of(config)?;
     if config.threads <= 1 {
         let wsgi = Wsgi::new(&program, None)?;
-        return Ok(worker::run_with(config, context, Caller::Inline(wsgi)));
+        return Ok(worker::run_with(config, context, Caller::Inline(wsgi), means));
     }
-    let limits = HeadLimits::of(&config.limits);
     let theirs = program.clone();
     let code = detached(move || {
         let enter = move || {
             let thread = Thread::attach();
             Wsgi::new(&theirs, Some(thread)).unwrap_or_else(|Raised| std::process::abort()) // no memory for a few dictionaries
         };
-        match Pool::start(config.threads, limits, config.deadlines.send, enter) {
-            Ok(pool) => Ok(worker::run_with(config, context, Caller::<Wsgi>::Pool(pool))),
+        match Pool::start(config, means.clone(), context.slot, enter) {
+            Ok(pool) => Ok(worker::run_with(config, context, Caller::<Wsgi>::Pool(pool), means)),
             Err(error) => Err(Error::unavailable(format!("no threads for --threads {}: {error}", config.threads))),
         }
     })?;

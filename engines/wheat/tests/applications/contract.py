@@ -247,12 +247,6 @@ STARTS = {
     "value-crlf": ("200 OK", [("A", "b\r\nSet-Cookie: c")]),
     "value-nul": ("200 OK", [("A", "b\0c")]),
     "value-del": ("200 OK", [("A", "b\x7f")]),
-    "connection": ("200 OK", [("Connection", "close")]),
-    "keep-alive": ("200 OK", [("Keep-Alive", "timeout=5")]),
-    "transfer-encoding": ("200 OK", [("Transfer-Encoding", "chunked")]),
-    "upgrade": ("200 OK", [("Upgrade", "websocket")]),
-    "te": ("200 OK", [("TE", "trailers")]),
-    "trailer": ("200 OK", [("Trailer", "A")]),
     "length-word": ("200 OK", [("Content-Length", "five")]),
     "length-sign": ("200 OK", [("Content-Length", "+5")]),
     "length-twice": ("200 OK", [("Content-Length", "5"), ("content-length", "5")]),
@@ -276,6 +270,14 @@ def fine_start(environ, start_response):
         headers=[*TEXT, ("X-Latin", "é\t"), ("X-Empty", ""), ("Set-Cookie", "a=b"), ("Set-Cookie", "c=d")],
         exc_info=None,
     )
+    return [b"fine"]
+
+
+def hop_by_hop(environ, start_response):
+    """Headers that are for the server to set."""
+    names = ["Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "TE", "Trailer", "Trailers"]
+    names += ["Proxy-Authenticate", "Proxy-Authorization"]
+    start_response("200 OK", [*TEXT, *((name, "close") for name in names), ("X-Own", "yes")])
     return [b"fine"]
 
 
