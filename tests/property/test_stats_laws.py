@@ -14,6 +14,7 @@ from steelyard.judge.stats.family import holm
 from steelyard.judge.stats.growth import fit_growth
 from steelyard.judge.stats.modes import find_modes
 from steelyard.judge.stats.planning import forecast
+from steelyard.judge.stats.scaling import fit_scaling
 from steelyard.judge.stats.stopping import look_confidence
 from steelyard.judge.stats.summary import subtract_overhead, summarise
 from steelyard.judge.stats.unpaired import compare_unpaired
@@ -177,6 +178,17 @@ def test_growth_always_answers(points, cpus):
     assert growth.rise_low <= growth.rise_high
     if growth.form != "cannot tell":
         assert growth.candidates == (growth.form,)
+
+
+@given(st.integers(2, 6), st.integers(1, 12), st.data())
+def test_scaling_always_answers(points, blocks, data):
+    row = st.lists(cost, min_size=blocks, max_size=blocks)
+    times = data.draw(st.lists(row, min_size=points, max_size=points))
+    found = fit_scaling([2**i for i in range(points)], times)
+    law = (found.law.contention, found.law.coherence, found.law.best) if found.law else ()
+    assert all(each.interval.low <= each.value <= each.interval.high for each in (found.efficiency, *law))
+    assert (found.answer == "cannot tell") or blocks >= 6
+    assert points > 2 or found.law is None
 
 
 @given(st.integers(1, 30), cost)
