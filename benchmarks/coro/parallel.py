@@ -9,6 +9,7 @@ channel has producers and consumers; io_socket is an echo server with its client
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import resource
@@ -23,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from steelyard.judge.stats.comparison import Comparison, compare_paired
+from steelyard.judge.stats.scaling import Estimate, Scaling, fit_scaling
 
 _HERE = Path(__file__).parent / "programs"
 _BUILD = Path(__file__).parents[2] / "build" / "benchmarks-coro" / "programs"
@@ -187,6 +189,12 @@ class Row:
         return median(sample.cpu_seconds for sample in self.samples)
 
     @property
+    def cpu_us_a_trip(self) -> float | None:
+        """CPU time of server and client for one round trip; None of a program without connections."""
+        program = next(each for each in PROGRAMS if each.name == self.program)
+        return self.cpu_seconds / program.size * 1e6 if program.connections else None
+
+    @property
     def peak_mib(self) -> float:
         """The largest resident memory of any run."""
         return max(sample.peak_mib for sample in self.samples)
@@ -222,16 +230,13 @@ def _row(key: tuple[str, int, str], taken: list[Sample], ours: list[Sample] | No
     return Row(*key, tuple(taken), compared, cpu)
 
 
-def scaling(rows: list[Row]) -> dict[str, Comparison]:
-    """Our time with two threads over that with one, by program."""
-    ours = {(row.program, row.threads): row for row in rows if row.runtime == OURS}
-    return {
-        name: compare_paired(
-            [sample.seconds for sample in ours[name, 1].samples], [sample.seconds for sample in row.samples]
-        )
-        for (name, threads), row in ours.items()
-        if threads == 2
-    }
+def scaling(rows: list[Row]) -> dict[str, Scaling]:
+    """How each program of ours grows with its threads."""
+    times: dict[str, dict[int, list[float]]] = {p.name: {} for p in PROGRAMS if not p.connections}
+    for row in rows:
+        if row.runtime == OURS and row.program in times:
+            times[row.program][row.threads] = [sample.seconds for sample in row.samples]
+    return {name: fit_scaling([*of], [*of.values()]) for name, of in times.items() if len(of) > 1}
 
 
 def main(blocks: int, seed: int, only: list[str], as_json: bool) -> int:
@@ -257,6 +262,7 @@ def _plain(row: Row) -> dict[str, object]:
         "runtime": row.runtime,
         "ms": row.seconds * 1e3,
         "cpu_ms": row.cpu_seconds * 1e3,
+        "cpu_us_a_trip": row.cpu_us_a_trip,
         "peak_mib": row.peak_mib,
         "ours_over_it": None if ratio is None else [ratio.ratio, ratio.low, ratio.high],
         "cpu_ours_over_it": None if row.cpu_ours_over_it is None else row.cpu_ours_over_it.ratio,
@@ -267,7 +273,7 @@ def show(rows: list[Row], skipped: dict[str, str]) -> None:
     """The tables for people: the runtimes of each program, the fastest first; then how ours scales."""
     console = Console(width=110, highlight=False)
     table = Table(box=None, pad_edge=False)
-    columns = ("program", "at", "runtime", "ms", "CPU ms", "peak MiB", "coro over it", "95 % interval", "CPU")
+    columns = ("program", "at", "runtime", "ms", "CPU ms", "trip us", "MiB", "coro over it", "95 % interval", "CPU")
     for name in columns:
         table.add_column(name, justify="left" if name in ("program", "runtime") else "right", no_wrap=True)
     order = {program.name: place for place, program in enumerate(PROGRAMS)}
@@ -275,14 +281,32 @@ def show(rows: list[Row], skipped: dict[str, str]) -> None:
         ratio, cpu = row.ours_over_it, row.cpu_ours_over_it
         table.add_row(
             row.program, str(row.threads), row.runtime, f"{row.seconds * 1e3:.1f}", f"{row.cpu_seconds * 1e3:.1f}",
-            f"{row.peak_mib:.1f}", "" if ratio is None else f"{ratio.ratio:.2f}",
+            "" if row.cpu_us_a_trip is None else f"{row.cpu_us_a_trip:.1f}", f"{row.peak_mib:.1f}",
+            "" if ratio is None else f"{ratio.ratio:.2f}",
             "" if ratio is None else f"{ratio.low:.2f} to {ratio.high:.2f}", "" if cpu is None else f"{cpu.ratio:.2f}",
         )  # fmt: skip
     console.print(table)
     console.print(
-        "at: threads, of io_socket connections; coro over it: its time, and CPU: its CPU time, by that of the row"
+        "at: threads, of io_socket connections; trip: CPU time of a round trip, server and client; MiB: the peak;\n"
+        "coro over it: its time, and CPU: its CPU time, by that of the row"
     )
-    for name, ratio in scaling(rows).items():
-        console.print(f"coro {name}: two threads take {ratio.ratio:.2f} of one ({ratio.low:.2f} to {ratio.high:.2f})")
+    for name, of in scaling(rows).items():
+        console.print(_scaling_line(name, of))
     for name, reason in skipped.items():
         console.print(f"not built here: {name}: {reason}")
+
+
+def _scaling_line(program: str, of: Scaling) -> str:
+    share = of.efficiency
+    taken, low, high = (
+        1 / (of.largest * each) if each > 0 else math.inf
+        for each in (share.value, share.interval.high, share.interval.low)
+    )
+    line = f"coro {program}: {of.largest} threads take {taken:.2f} of one ({low:.2f} to {high:.2f})"
+    if of.law is None:
+        return line
+    return f"{line}; contention {_with_interval(of.law.contention)}, coherence {_with_interval(of.law.coherence)}"
+
+
+def _with_interval(of: Estimate) -> str:
+    return f"{of.value:.4f} ({of.interval.low:.4f} to {of.interval.high:.4f})"

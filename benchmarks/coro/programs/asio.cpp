@@ -9,8 +9,7 @@
 #include <thread>
 
 using asio::ip::tcp;
-using programs::run;
-using timed = std::function<void(const run &)>;
+using programs::timed;
 using channel_of_numbers = asio::experimental::channel<void(asio::error_code, std::uint64_t)>;
 
 static asio::awaitable<void> produce(channel_of_numbers &to, std::uint64_t count)
@@ -98,6 +97,6 @@ static void io_socket(unsigned connections, std::uint64_t size, const timed &tim
 
 int main(int count, char **arguments)
 {
-    constexpr std::array all{programs::program{"channel", channel}, programs::program{"io_socket", io_socket}};
-    return programs::main(all, count, arguments);
+    static constexpr std::array all{programs::program{"channel", channel}, programs::program{"io_socket", io_socket}};
+    return programs::main({all}, count, arguments);
 }

@@ -15,8 +15,7 @@
 #include <thread>
 
 using coro::lazy;
-using programs::run;
-using timed = std::function<void(const run &)>;
+using programs::timed;
 
 static lazy<std::uint64_t> fib(std::uint64_t n)
 {
@@ -40,21 +39,15 @@ static lazy<std::uint64_t> skynet(std::uint64_t number, std::uint64_t size)
     co_return sum;
 }
 
-struct board {
-    std::array<std::int8_t, 16> rows;
-};
-
-static lazy<std::uint64_t> queens(board placed, int row, int n)
+static lazy<std::uint64_t> queens(programs::board placed, int row, int n)
 {
     if (row == n)
         co_return 1;
     std::vector<lazy<std::uint64_t>> children;
     children.reserve(static_cast<std::size_t>(n));
     for (int column = 0; column < n; column++)
-        if (programs::queen_fits(placed.rows.data(), row, column)) {
-            placed.rows[static_cast<std::size_t>(row)] = static_cast<std::int8_t>(column);
-            children.push_back(queens(placed, row + 1, n));
-        }
+        if (placed.fits(row, column))
+            children.push_back(queens(placed.with(row, column), row + 1, n));
     std::uint64_t sum = 0;
     for (const std::uint64_t each : co_await coro::parallel(std::move(children)))
         sum += each;
@@ -71,12 +64,6 @@ static lazy<> multiply(programs::matrices &of, std::size_t i, std::size_t j, std
     for (const std::size_t part : {k, k + half})
         co_await coro::parallel(multiply(of, i, j, part, half), multiply(of, i, j + half, part, half),
                                 multiply(of, i + half, j, part, half), multiply(of, i + half, j + half, part, half));
-}
-
-template <class Make> static void on_pool(unsigned threads, const timed &time, Make make)
-{
-    coro::pool pool(threads);
-    time([&] { return coro::sync_wait(make(), &pool); });
 }
 
 static lazy<> produce(coro::channel<std::uint64_t> &to, std::uint64_t first, std::uint64_t count, coro::latch &done)
@@ -191,26 +178,24 @@ static void io_socket(unsigned connections, std::uint64_t size, const timed &tim
     });
 }
 
+struct workers {
+    coro::pool pool;
+    explicit workers(unsigned threads) : pool(threads)
+    {
+    }
+
+    template <class Make> auto enter(Make make)
+    {
+        return coro::sync_wait(make(), &pool);
+    }
+    static constexpr auto fib = ::fib;
+    static constexpr auto skynet = ::skynet;
+    static constexpr auto queens = ::queens;
+    static constexpr auto multiply = ::multiply;
+};
+
 int main(int count, char **arguments)
 {
-    constexpr std::array all{
-        programs::program{"fib", [](unsigned t, std::uint64_t n, const timed &time) { on_pool(t, time, [=] { return fib(n); }); }},
-        programs::program{"skynet", [](unsigned t, std::uint64_t n, const timed &time) { on_pool(t, time, [=] { return skynet(0, n); }); }},
-        programs::program{"nqueens",
-                          [](unsigned t, std::uint64_t n, const timed &time) {
-                              on_pool(t, time, [=] { return queens({}, 0, static_cast<int>(n)); });
-                          }},
-        programs::program{"matmul",
-                          [](unsigned t, std::uint64_t n, const timed &time) {
-                              programs::matrices of(n);
-                              on_pool(t, time, [&]() -> lazy<std::uint64_t> {
-                                  of.clear();
-                                  co_await multiply(of, 0, 0, 0, of.n);
-                                  co_return of.sum();
-                              });
-                          }},
-        programs::program{"channel", channel},
-        programs::program{"io_socket", io_socket},
-    };
-    return programs::main(all, count, arguments);
+    static constexpr std::array others{programs::program{"channel", channel}, programs::program{"io_socket", io_socket}};
+    return programs::main({programs::fork_join<workers>, others}, count, arguments);
 }

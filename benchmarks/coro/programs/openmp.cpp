@@ -1,107 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // Needs: OpenMP OpenMP::OpenMP_CXX, libgomp of the compiler in Debian.
-// Tasks, one for each fork and none held back: what is measured is the runtime and not a cut-off.
 #include "programs.hpp"
 
-#include <array>
+#include <type_traits>
 
-using programs::run;
-using timed = std::function<void(const run &)>;
-
-static std::uint64_t fib(std::uint64_t n)
-{
-    if (n < 2)
-        return n;
-    std::uint64_t a = 0, b = 0;
-#pragma omp task shared(a)
-    a = fib(n - 1);
-    b = fib(n - 2);
-#pragma omp taskwait
-    return a + b;
-}
-
-static std::uint64_t skynet(std::uint64_t number, std::uint64_t size)
-{
-    if (size == 1)
-        return number;
-    std::array<std::uint64_t, 10> values;
-    for (std::uint64_t i = 0; i < 10; i++)
-#pragma omp task shared(values)
-        values[i] = skynet(number + i * (size / 10), size / 10);
-#pragma omp taskwait
-    std::uint64_t sum = 0;
-    for (const std::uint64_t each : values)
-        sum += each;
-    return sum;
-}
-
-static std::uint64_t queens(const std::array<std::int8_t, 16> &placed, int row, int n)
-{
-    if (row == n)
-        return 1;
-    std::array<std::uint64_t, 16> values{};
-    for (int column = 0; column < n; column++)
-        if (programs::queen_fits(placed.data(), row, column)) {
-#pragma omp task shared(placed, values)
-            {
-                auto next = placed;
-                next[static_cast<std::size_t>(row)] = static_cast<std::int8_t>(column);
-                values[static_cast<std::size_t>(column)] = queens(next, row + 1, n);
-            }
-        }
-#pragma omp taskwait
-    std::uint64_t sum = 0;
-    for (const std::uint64_t each : values)
-        sum += each;
-    return sum;
-}
-
-static void multiply(programs::matrices &of, std::size_t i, std::size_t j, std::size_t k, std::size_t size)
-{
-    if (size <= programs::matmul_leaf)
-        return of.multiply(i, j, k, size);
-    const std::size_t half = size / 2;
-    for (const std::size_t part : {k, k + half}) {
-#pragma omp task shared(of)
-        multiply(of, i, j, part, half);
-#pragma omp task shared(of)
-        multiply(of, i, j + half, part, half);
-#pragma omp task shared(of)
-        multiply(of, i + half, j, part, half);
-        multiply(of, i + half, j + half, part, half);
+// The children of the task that runs: a group is no object of OpenMP.
+struct tasks {
+    template <class Call> static void run(Call call)
+    {
+#pragma omp task firstprivate(call)
+        call();
+    }
+    static void wait()
+    {
 #pragma omp taskwait
     }
-}
+};
 
-template <class Make> static void in_team(unsigned threads, const timed &time, Make make)
-{
-    time([&] {
-        std::uint64_t result = 0;
+struct team : programs::forks<tasks> {
+    unsigned threads;
+    explicit team(unsigned count) : threads(count)
+    {
+    }
+
+    template <class Make> auto enter(Make make) const
+    {
+        if constexpr (std::is_void_v<decltype(make())>) {
 #pragma omp parallel num_threads(threads)
 #pragma omp single
-        result = make();
-        return result;
-    });
-}
+            make();
+        } else {
+            decltype(make()) result{};
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+            result = make();
+            return result;
+        }
+    }
+};
 
 int main(int count, char **arguments)
 {
-    constexpr std::array all{
-        programs::program{"fib", [](unsigned t, std::uint64_t n, const timed &time) { in_team(t, time, [=] { return fib(n); }); }},
-        programs::program{"skynet", [](unsigned t, std::uint64_t n, const timed &time) { in_team(t, time, [=] { return skynet(0, n); }); }},
-        programs::program{"nqueens",
-                          [](unsigned t, std::uint64_t n, const timed &time) {
-                              in_team(t, time, [=] { return queens({}, 0, static_cast<int>(n)); });
-                          }},
-        programs::program{"matmul",
-                          [](unsigned t, std::uint64_t n, const timed &time) {
-                              programs::matrices of(n);
-                              in_team(t, time, [&] {
-                                  of.clear();
-                                  multiply(of, 0, 0, 0, of.n);
-                                  return of.sum();
-                              });
-                          }},
-    };
-    return programs::main(all, count, arguments);
+    return programs::main({programs::fork_join<team>}, count, arguments);
 }
