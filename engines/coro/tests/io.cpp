@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <string>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -329,6 +330,38 @@ TEST("a file is opened, written and synced, and a connection made or refused")
         ::close(listening);
         CHECK(loop.run(connects()) == ECONNREFUSED);
     });
+}
+
+TEST("reads and writes in registered memory bring the same, and where the kernel takes it they are counted")
+{
+    alignas(4096) static std::array<std::byte, 8192> memory;
+    const scratch_file file(4096);
+    for (const io_interface io : {io_interface::io_uring, io_interface::libaio, io_interface::epoll}) {
+        memory.fill(std::byte(0));
+        coro::loop loop({8, io, memory});
+        const auto body = [&]() -> lazy<bool> {
+            const std::span<std::byte> inside(memory);
+            const int read = co_await coro::read_at(file.fd, inside.subspan(100, 2000), 50);
+            const int written = co_await coro::write_at(file.fd, inside.subspan(100, 2000), 4096);
+            const int at_the_end = co_await coro::read_at(file.fd, inside.last(192), 0);
+            std::array<std::byte, 2000> back{};
+            const int got = co_await coro::read_at(file.fd, back, 4096);
+            bool right = read == 2000 && written == 2000 && at_the_end == 192 && got == 2000;
+            for (std::size_t i = 0; i < 2000; i++)
+                right = right && memory[100 + i] == std::byte((50 + i) % 251) && back[i] == memory[100 + i];
+            co_return right;
+        };
+        try {
+            CHECK(loop.run(body()));
+        } catch (const std::system_error &refused) {
+            std::printf("    skipped: %s\n", refused.what());
+            continue;
+        }
+        rlimit locked{};
+        ::getrlimit(RLIMIT_MEMLOCK, &locked);
+        const bool takes = io == io_interface::io_uring && locked.rlim_cur >= 1 << 16;
+        CHECK(loop.io().registered == (takes ? 3 : 0));
+    }
 }
 
 TEST("the workers of a pool read each for itself")

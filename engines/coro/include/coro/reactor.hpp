@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <poll.h>
+#include <span>
 #include <stdexcept>
 #include <sys/eventfd.h>
 #include <system_error>
@@ -38,6 +39,10 @@ struct reactor_options {
     // counted: it would keep those from the kernel for which it waits.
     unsigned io_depth = 256;
     io_interface io = io_interface::best;
+    // Memory that the kernel is to keep at hand for reads and writes of files that lie in it (registered buffers of
+    // io_uring): it need not look its pages up each time, which O_DIRECT otherwise does. It must outlive the reactor. Where the kernel
+    // cannot, or RLIMIT_MEMLOCK is too small, it is memory as any other.
+    std::span<std::byte> registered{};
 };
 
 struct io_statistics {
@@ -45,6 +50,7 @@ struct io_statistics {
     std::size_t started = 0;   // handed to the kernel
     std::size_t completed = 0; // came back, with whatever result
     std::size_t deferred = 0;  // had to wait for room: back-pressure
+    std::size_t registered = 0; // reads and writes in registered memory
     std::size_t refused = 0;   // calls that the kernel answered with EAGAIN or EBUSY, and that were repeated
     std::size_t in_flight = 0;
     std::size_t most_in_flight = 0;
@@ -85,6 +91,8 @@ class reactor
     reactor &operator=(const reactor &) = delete;
     ~reactor()
     {
+        while (abandoned_.load(std::memory_order_acquire) != 0)
+            wait([] { return true; });
         ::close(wake_fd_);
     }
 
@@ -128,6 +136,17 @@ class reactor
             return io_->cancel(operation);
         operation.result = -ECANCELED;
         operation.complete(operation);
+    }
+
+    // Nobody waits for an operation any more, which has been cancelled or will be: the reactor ends only after it has.
+    // Any thread.
+    void abandon() noexcept
+    {
+        abandoned_.fetch_add(1, std::memory_order_relaxed);
+    }
+    void forget_abandoned() noexcept
+    {
+        abandoned_.fetch_sub(1, std::memory_order_release);
     }
 
     // Runs the request on the reactor's thread, soon. Any thread.
@@ -200,6 +219,7 @@ class reactor
         if (io_ != nullptr) {
             now.interface = io_->name();
             now.refused = io_->refusals();
+            now.registered = io_->in_registered();
         }
         return now;
     }
@@ -210,7 +230,7 @@ class reactor
     void open_io()
     {
         if (options_.io == io_interface::best || options_.io == io_interface::io_uring)
-            io_ = detail::io_uring_backend::open(options_.io_depth, wake_fd_);
+            io_ = detail::io_uring_backend::open(options_.io_depth, wake_fd_, options_.registered);
         if (io_ == nullptr && options_.io != io_interface::io_uring) {
             auto files = options_.io == io_interface::epoll
                              ? nullptr
@@ -256,9 +276,11 @@ class reactor
     static void on_completion(void *owner, detail::io_operation &operation)
     {
         auto &self = *static_cast<reactor *>(owner);
-        self.statistics_.in_flight--;
-        self.bounded_in_flight_ -= is_bounded(operation) ? 1 : 0;
-        self.statistics_.completed++;
+        if (!operation.goes_on) {
+            self.statistics_.in_flight--;
+            self.bounded_in_flight_ -= is_bounded(operation) ? 1 : 0;
+            self.statistics_.completed++;
+        }
         auto &waiting = static_cast<detail::io_wait &>(operation);
         waiting.complete(waiting);
     }
@@ -293,6 +315,7 @@ class reactor
     reactor_options options_;
     int wake_fd_;
     std::atomic<bool> asleep_{false};
+    std::atomic<std::size_t> abandoned_{0};
     detail::inbox<detail::reactor_request> requests_;
     detail::timer_heap timers_;
     detail::fifo<detail::io_operation> deferred_;

@@ -118,7 +118,8 @@ class epoll_backend final : public io_backend
     {
         switch (operation.kind) {
         case io_kind::receive:
-        case io_kind::accept: return POLLIN;
+        case io_kind::accept:
+        case io_kind::accept_all: return POLLIN;
         case io_kind::send:
         case io_kind::connect: return POLLOUT;
         case io_kind::poll: return operation.events;
@@ -144,6 +145,7 @@ class epoll_backend final : public io_backend
             got = ::send(operation.fd, operation.buffer, operation.size, MSG_DONTWAIT | MSG_NOSIGNAL);
             break;
         case io_kind::accept:
+        case io_kind::accept_all: // once, which its owner knows by goes_on
             // Blocks when the peer has left since: give it listening sockets with O_NONBLOCK.
             if (ready_now(operation) == 0)
                 return -EAGAIN;

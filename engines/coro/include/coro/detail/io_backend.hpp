@@ -10,8 +10,9 @@
 namespace coro::detail
 {
 
-// read and write end by themselves; sync and open as well; what waits for a peer may take for ever.
-enum class io_kind : std::uint8_t { read, write, sync, open, receive, send, accept, connect, poll };
+// read and write end by themselves; sync and open as well; what waits for a peer may take for ever. accept_all may
+// complete many times.
+enum class io_kind : std::uint8_t { read, write, sync, open, receive, send, accept, accept_all, connect, poll };
 
 // One request to the kernel. Belongs to whoever waits for it.
 struct io_operation {
@@ -25,6 +26,7 @@ struct io_operation {
     int result = 0;             // as the system call would give, or -errno
     std::uintptr_t backend = 0; // the backend's own
     bool under_way = false;     // the backend's own as well
+    bool goes_on = false;       // set by the backend: this is not its last completion
 };
 
 // Duration to block for: none waits for ever.
@@ -48,6 +50,11 @@ class io_backend
     virtual void wait(completion done, void *owner, io_timeout timeout) = 0;
     // EAGAIN and EBUSY of the kernel, each of which was retried.
     [[nodiscard]] virtual std::size_t refusals() const noexcept = 0;
+    // Reads and writes in registered memory.
+    [[nodiscard]] virtual std::size_t in_registered() const noexcept
+    {
+        return 0;
+    }
     [[nodiscard]] virtual const char *name() const noexcept = 0;
 };
 

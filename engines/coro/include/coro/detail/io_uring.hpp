@@ -14,8 +14,10 @@
 #include <linux/time_types.h>
 #include <memory>
 #include <poll.h>
+#include <span>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace coro::detail
@@ -24,12 +26,16 @@ namespace coro::detail
 class io_uring_backend final : public io_backend
 {
   public:
-    // Null where the kernel has none that will do. depth: operations in flight at most.
-    static std::unique_ptr<io_backend> open(unsigned depth, int wake_fd)
+    // Null where the kernel has none that will do. depth: operations in flight at most. registered: may be empty; where
+    // the kernel does not take it (RLIMIT_MEMLOCK), reads and writes go there as elsewhere.
+    static std::unique_ptr<io_backend> open(unsigned depth, int wake_fd, std::span<std::byte> registered)
     {
         std::unique_ptr<io_uring_backend> made(new io_uring_backend(wake_fd));
         if (!made->set_up(depth))
             return nullptr;
+        iovec all{registered.data(), registered.size()};
+        if (!registered.empty() && ::syscall(__NR_io_uring_register, made->fd_, IORING_REGISTER_BUFFERS, &all, 1) == 0)
+            made->registered_ = registered;
         return made;
     }
 
@@ -60,13 +66,15 @@ class io_uring_backend final : public io_backend
         entry->user_data = reinterpret_cast<std::uintptr_t>(&operation);
         switch (operation.kind) {
         case io_kind::read:
-            entry->opcode = IORING_OP_READ;
+        case io_kind::write: {
+            const bool reads = operation.kind == io_kind::read, fixed = is_registered(operation);
+            in_registered_ += fixed ? 1 : 0;
+            entry->opcode = fixed   ? (reads ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED)
+                            : reads ? IORING_OP_READ
+                                    : IORING_OP_WRITE; // fixed: buf_index is 0
             entry->off = static_cast<std::uint64_t>(operation.offset);
             break;
-        case io_kind::write:
-            entry->opcode = IORING_OP_WRITE;
-            entry->off = static_cast<std::uint64_t>(operation.offset);
-            break;
+        }
         case io_kind::sync:
             entry->opcode = IORING_OP_FSYNC;
             entry->addr = 0;
@@ -88,7 +96,9 @@ class io_uring_backend final : public io_backend
             entry->msg_flags = no_signal;
             break;
         case io_kind::accept:
+        case io_kind::accept_all:
             entry->opcode = IORING_OP_ACCEPT;
+            entry->ioprio = operation.kind == io_kind::accept_all ? accept_multishot : 0;
             entry->addr = 0;
             entry->len = 0;
             entry->accept_flags = close_on_exec;
@@ -145,6 +155,10 @@ class io_uring_backend final : public io_backend
     {
         return refusals_;
     }
+    [[nodiscard]] std::size_t in_registered() const noexcept override
+    {
+        return in_registered_;
+    }
     [[nodiscard]] const char *name() const noexcept override
     {
         return "io_uring";
@@ -154,6 +168,8 @@ class io_uring_backend final : public io_backend
     static constexpr std::uint64_t nobody = 0, wake_up = 1;  // user_data that is no operation
     static constexpr std::uint32_t no_signal = 0x4000;       // MSG_NOSIGNAL
     static constexpr std::uint32_t close_on_exec = 02000000; // SOCK_CLOEXEC
+    static constexpr std::uint16_t accept_multishot = 1;     // IORING_ACCEPT_MULTISHOT (5.19)
+    static constexpr std::uint32_t more = 2;                 // IORING_CQE_F_MORE
 
     explicit io_uring_backend(int wake_fd) noexcept : wake_fd_(wake_fd)
     {
@@ -203,6 +219,13 @@ class io_uring_backend final : public io_backend
     {
         void *mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, what);
         return mapped == MAP_FAILED ? nullptr : mapped;
+    }
+
+    [[nodiscard]] bool is_registered(const io_operation &operation) const noexcept
+    {
+        const auto begin = reinterpret_cast<std::uintptr_t>(registered_.data());
+        const auto at = reinterpret_cast<std::uintptr_t>(operation.buffer);
+        return at >= begin && at - begin < registered_.size() && operation.size <= registered_.size() - (at - begin);
     }
 
     // Zeroed; null when the kernel has not fetched the oldest one yet.
@@ -266,6 +289,7 @@ class io_uring_backend final : public io_backend
             } else if (entry.user_data != nobody) {
                 auto &operation = *reinterpret_cast<io_operation *>(entry.user_data);
                 operation.result = entry.res;
+                operation.goes_on = (entry.flags & more) != 0;
                 done(owner, operation);
             }
         }
@@ -283,7 +307,8 @@ class io_uring_backend final : public io_backend
     std::uint32_t sq_mask_ = 0, cq_mask_ = 0;
     std::uint32_t tail_ = 0;
     unsigned unsubmitted_ = 0;
-    std::size_t refusals_ = 0;
+    std::size_t refusals_ = 0, in_registered_ = 0;
+    std::span<std::byte> registered_;
 };
 
 } // namespace coro::detail

@@ -17,6 +17,7 @@ class steal_queue
 {
   public:
     static constexpr std::uint64_t capacity = 256;
+    static constexpr std::int64_t patience_ns = 5'000;
 
     // Owner. False when full.
     bool push(work &item) noexcept
@@ -43,14 +44,28 @@ class steal_queue
         return nullptr;
     }
 
+    // What a thief remembers of a queue with one item.
+    struct sighting {
+        std::uint64_t head = ~std::uint64_t{0};
+        std::int64_t since_ns = 0;
+    };
+
     // Another thread: moves half of this queue, at least one, to `into`, which is empty and the caller's own, but for
-    // one item, which is returned. Null when there was nothing, or another thief was quicker.
-    [[nodiscard]] work *steal(steal_queue &into) noexcept
+    // one item, which is returned. Null when there was nothing, or another thief was quicker. One item alone is taken
+    // only when it has lain here since a sighting patience_ns ago: its owner, who has just been woken by what it did,
+    // mostly comes to it sooner, and what both of them use is in the caches there.
+    [[nodiscard]] work *steal(steal_queue &into, sighting &seen, std::int64_t now_ns) noexcept
     {
         std::uint64_t head = head_.load(std::memory_order_acquire);
         const std::uint64_t tail = tail_.load(std::memory_order_seq_cst);
         const std::uint64_t there = tail - head;
         if (there == 0 || there > capacity)
+            return nullptr;
+        if (there == 1 && seen.head != head) {
+            seen = {head, now_ns};
+            return nullptr;
+        }
+        if (there == 1 && now_ns - seen.since_ns < patience_ns)
             return nullptr;
         const std::uint64_t taken = there - there / 2;
         std::array<work *, capacity / 2> items;
