@@ -267,6 +267,17 @@ private:
     coro::loop loop_;
 };
 
+inline void read_by_fiber(reading &of, std::size_t slot, std::uint64_t i)
+{
+    long got = 0;
+    try {
+        got = coro::fiber::await(coro::read_at(of.fd(i), of.buffer(slot), 0));
+    } catch (const std::system_error &problem) {
+        got = -problem.code().value();
+    }
+    of.ended(slot, i, got);
+}
+
 class by_fiber final : public way
 {
 public:
@@ -278,23 +289,12 @@ public:
         for (std::size_t slot = 0; slot < of.slots(); slot++)
             coro::fiber::spawn(loop_, [&of, slot] {
                 for (std::uint64_t i = 0; of.take(i);)
-                    read_one(of, slot, i);
+                    read_by_fiber(of, slot, i);
             }).detach();
         loop_.run();
     }
 
 private:
-    static void read_one(reading &of, std::size_t slot, std::uint64_t i)
-    {
-        long got = 0;
-        try {
-            got = coro::fiber::await(coro::read_at(of.fd(i), of.buffer(slot), 0));
-        } catch (const std::system_error &problem) {
-            got = -problem.code().value();
-        }
-        of.ended(slot, i, got);
-    }
-
     coro::loop loop_;
 };
 
@@ -318,7 +318,6 @@ public:
 private:
     coro::loop loop_;
 };
-
 
 inline std::unique_ptr<way> way_of(const probe_run *run, std::size_t depth)
 {

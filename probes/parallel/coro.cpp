@@ -26,7 +26,7 @@ extern "C" [[gnu::noinline]] harvest grow_tree(coro::pool &on, std::uint64_t for
 
 static void setup(probe_run *run)
 {
-    probe_guarded([run] { run->state = new coro::pool(tree_threads(run)); });
+    probe_guarded([run] { run->state = new coro::pool(threads_of(run)); });
 }
 
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)

@@ -23,12 +23,12 @@ extern "C" [[gnu::noinline]] harvest split_by_tasks(leaves part)
 
 static void setup(probe_run *run)
 {
-    tree_threads(run);
+    threads_of(run);
 }
 
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 {
-    const unsigned threads = tree_threads(run);
+    const unsigned threads = threads_of(run);
     harvest all{};
     probe_start(value);
 #pragma omp parallel num_threads(threads)

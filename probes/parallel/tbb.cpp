@@ -35,7 +35,7 @@ extern "C" [[gnu::noinline]] harvest split_by_tasks(leaves part)
 
 static void setup(probe_run *run)
 {
-    probe_guarded([run] { run->state = new threads(tree_threads(run)); });
+    probe_guarded([run] { run->state = new threads(threads_of(run)); });
 }
 
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)

@@ -6,21 +6,14 @@
 #ifndef STEELYARD_PARALLEL_TREE_HPP
 #define STEELYARD_PARALLEL_TREE_HPP
 
-#include "probe.hpp"
+#include "pooled.hpp"
 
 inline constexpr probe_metric tree_metrics[] = {
     {"fork", "s", "lower", "wall", "operations", "time of one fork and its join, all threads together"},
     {"fork_cpu", "s", "lower", "cpu", "operations", "CPU time of the process for it"},
     {}};
 
-inline constexpr probe_param tree_parameters[] = {{.name = "threads",
-                                                   .doc = "threads that share the tree",
-                                                   .unit = "1",
-                                                   .sweep = "1,2",
-                                                   .brief = "1,2",
-                                                   .min = 1,
-                                                   .max = 1024},
-                                                  {}};
+inline constexpr probe_param tree_parameters[] = {pool_threads, {}};
 
 /* Leaves from `first` on, so many. */
 struct leaves {
@@ -53,14 +46,5 @@ struct harvest {
         return sum == operations * (operations + 1) / 2 ? forks : 0;
     }
 };
-
-/* The threads that this run is to have. */
-inline unsigned tree_threads(const probe_run *run)
-{
-    const std::int64_t threads = probe_integer(run, "threads");
-    if (threads > run->cpus)
-        probe_skip("threads=%lld needs as many CPUs, and this process may use %d", (long long)threads, run->cpus);
-    return static_cast<unsigned>(threads);
-}
 
 #endif
