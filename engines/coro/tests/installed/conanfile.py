@@ -12,6 +12,7 @@ class UsesCoro(ConanFile):
     """See CMakeLists.txt."""
 
     settings = "os", "arch", "compiler", "build_type"
+
     def requirements(self) -> None:
         self.requires(self.tested_reference_str)
 
