@@ -6,34 +6,9 @@
  * Source: engines/coro; async_simple's study compares the same. */
 #include "../support/cpp/serving.hpp"
 
-#include <coro/fiber.hpp>
-#include <coro/sleep.hpp>
-#include <coro/spawn.hpp>
-
-#include <chrono>
-#include <system_error>
-
 using coro::fiber;
 
-// Each call keeps its frame: something of it is used after the next one.
-[[gnu::noinline]] static std::uint32_t deep(const request &asked, std::uint32_t steps, std::uint32_t depth)
-{
-    volatile std::uint32_t level = depth;
-    if (depth > 1) {
-        const std::uint32_t result = deep(asked, steps, depth - 1);
-        return level == depth ? result : 0;
-    }
-    const std::uint32_t state = serve_work(asked.crc, steps / 2);
-    if (asked.wait_us)
-        fiber::await(coro::sleep(std::chrono::microseconds(asked.wait_us)));
-    if (asked.lock) {
-        const auto held = fiber::await(the_lock.lock());
-        return serve_work(state, steps - steps / 2);
-    }
-    return serve_work(state, steps - steps / 2);
-}
-
-static void send_all(int socket, std::span<const std::byte> rest)
+static void send_whole(int socket, std::span<const std::byte> rest)
 {
     while (!rest.empty())
         rest = rest.subspan(static_cast<std::size_t>(fiber::await(coro::send(socket, rest))));
@@ -47,12 +22,12 @@ static void connection(int socket)
             request asked;
             const long used = peer.parse(asked);
             if (used < 0) {
-                send_all(socket, refusal());
+                send_whole(socket, refusal());
                 return;
             }
             if (used > 0) {
-                const std::uint32_t steps = serve_steps(&asked), state = deep(asked, steps, asked.depth);
-                send_all(socket, peer.answer(asked, steps, state));
+                const std::uint32_t steps = serve_steps(&asked), state = deep_on_a_stack(peer, asked, steps, asked.depth);
+                send_whole(socket, peer.answer(asked, steps, state));
                 peer.forget(asked);
                 continue;
             }

@@ -2,7 +2,7 @@
  * epoll - one thread, a state machine for each connection: the model of nginx and of every event loop.
  *
  * The calls of a request that goes deep return before the wait, as those of a state machine must; they are made again
- * after it. Waits are a heap of times and one timer.
+ * after it. Waits are a heap of times and one timer; a question to another service is one more descriptor.
  *
  * Known answer: checksum and result of each request.
  * Limits: one CPU. The lock costs what an uncontended one does: no other thread can hold it.
@@ -15,76 +15,30 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "serve.h"
+#include "waits.h"
 
 enum { EVENTS = 256 };
 
 struct connection {
+    struct wait wait; /* the first member */
     int fd, waits;
     int closing; /* the client sends no more: what it asked is answered, then it is closed */
     int gone;    /* it takes no answer either: freed when its wait is over */
     struct incoming incoming;
     struct request request; /* the one that waits */
     uint32_t steps, state;
-    uint64_t due;           /* ns, of its wait */
     char *answer;           /* what could not be sent at once */
     size_t sent, size;
 };
 
-static int poller, timer;
-static struct connection **heap; /* those that wait, the first due first */
-static size_t waiting, room;
+/* Events of what a connection asked have this bit in their pointer. */
+#define ASKED ((uintptr_t)1)
 
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static void set_timer(void)
-{
-    uint64_t due = waiting ? heap[0]->due : 0;
-    struct itimerspec at = {.it_value = {(time_t)(due / 1000000000u), (long)(due % 1000000000u)}};
-    timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
-}
-
-static void heap_add(struct connection *connection)
-{
-    if (waiting == room) {
-        room = room ? 2 * room : 64;
-        heap = realloc(heap, room * sizeof *heap);
-        if (!heap)
-            abort();
-    }
-    size_t at = waiting++;
-    while (at && heap[(at - 1) / 2]->due > connection->due) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = connection;
-    if (at == 0)
-        set_timer();
-}
-
-static struct connection *heap_first(void)
-{
-    struct connection *first = heap[0], *last = heap[--waiting];
-    size_t at = 0;
-    for (size_t child; (child = 2 * at + 1) < waiting; at = child) {
-        if (child + 1 < waiting && heap[child + 1]->due < heap[child]->due)
-            child++;
-        if (heap[child]->due >= last->due)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return first;
-}
+static int poller;
+static struct waits waits;
 
 static void end(struct connection *connection)
 {
@@ -94,7 +48,7 @@ static void end(struct connection *connection)
         return;
     }
     close(connection->fd);
-    free(connection->incoming.data);
+    serve_done(&connection->incoming);
     free(connection->answer);
     free(connection);
 }
@@ -117,21 +71,10 @@ static int send_on(struct connection *connection)
     return 0;
 }
 
-static __attribute__((noinline)) uint32_t deep(uint32_t state, uint32_t steps, uint32_t depth)
-{
-    volatile uint32_t level = depth;
-    uint32_t result = depth > 1 ? deep(state, steps, depth - 1) : serve_work(state, steps);
-    return level == depth ? result : 0;
-}
-
 static int finish(struct connection *connection)
 {
     const struct request *request = &connection->request;
-    if (request->lock)
-        serve_lock();
-    uint32_t state = deep(connection->state, connection->steps - connection->steps / 2, request->depth);
-    if (request->lock)
-        serve_unlock();
+    uint32_t state = serve_second_half(request, connection->steps, connection->state);
     char *larger = realloc(connection->answer, SERVE_ANSWER_HEAD + request->answer);
     if (!larger)
         return -1;
@@ -140,6 +83,27 @@ static int finish(struct connection *connection)
     connection->size = serve_answer(larger, request, connection->steps, state);
     serve_forget(&connection->incoming, request->size);
     return send_on(connection);
+}
+
+/* Begins to wait. 0, or -1: what is to be asked does not answer. */
+static int await(struct connection *connection)
+{
+    char question[SERVE_QUESTION + 1];
+    connection->waits = 1;
+    if (!serve_asks()) {
+        waits_add(&waits, &connection->wait, connection->request.wait_us);
+        return 0;
+    }
+    if (!connection->incoming.asked) {
+        struct epoll_event wanted = {.events = EPOLLIN, .data.ptr = (void *)((uintptr_t)connection | ASKED)};
+        connection->incoming.asked = serve_dial_asked(1);
+        epoll_ctl(poller, EPOLL_CTL_ADD, connection->incoming.asked, &wanted);
+    }
+    serve_question(question, &connection->request);
+    if (send(connection->incoming.asked, question, SERVE_QUESTION, MSG_NOSIGNAL) == SERVE_QUESTION)
+        return 0;
+    connection->waits = 0;
+    return -1;
 }
 
 /* Goes on until something has to be waited for. 0, or -1: the connection has ended. */
@@ -153,13 +117,9 @@ static int advance(struct connection *connection)
         if (used <= 0)
             return (int)used;
         connection->steps = serve_steps(request);
-        connection->state = deep(request->crc, connection->steps / 2, request->depth);
-        if (request->wait_us) {
-            connection->waits = 1;
-            connection->due = now() + request->wait_us * UINT64_C(1000);
-            heap_add(connection);
-            return 0;
-        }
+        connection->state = serve_first_half(request, connection->steps);
+        if (request->wait_us)
+            return await(connection);
         int sending = finish(connection);
         if (sending != 0)
             return sending < 0 ? -1 : 0;
@@ -175,19 +135,36 @@ static void settle(struct connection *connection, int state)
         end(connection);
 }
 
+/* Goes on with one whose wait is over. */
+static void resume(struct connection *connection)
+{
+    connection->waits = 0;
+    if (connection->gone)
+        end(connection);
+    else
+        settle(connection, finish(connection));
+}
+
 static void wake(void)
 {
-    uint64_t times, until = now();
-    (void)!read(timer, &times, sizeof times);
-    while (waiting && heap[0]->due <= until) {
-        struct connection *connection = heap_first();
+    uint64_t times, now = serve_now();
+    (void)!read(waits.timer, &times, sizeof times);
+    for (struct wait *wait; (wait = waits_take(&waits, now));)
+        resume((struct connection *)wait);
+    waits_set_timer(&waits);
+}
+
+/* Something has come of what a connection asked: the answer, or the end. */
+static void hear(struct connection *connection)
+{
+    char text[SERVE_QUESTION];
+    ssize_t came = recv(connection->incoming.asked, text, sizeof text, 0);
+    if (came == sizeof text && connection->waits) {
+        resume(connection);
+    } else if (came >= 0 || errno != EAGAIN) {
         connection->waits = 0;
-        if (connection->gone)
-            end(connection);
-        else
-            settle(connection, finish(connection));
+        end(connection);
     }
-    set_timer();
 }
 
 static void take(int listener)
@@ -227,24 +204,30 @@ static void serve(int listener, int threads)
 {
     (void)threads;
     poller = epoll_create1(EPOLL_CLOEXEC);
-    timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    struct epoll_event wanted = {.events = EPOLLIN, .data.ptr = &timer};
-    epoll_ctl(poller, EPOLL_CTL_ADD, timer, &wanted);
+    waits.timer = waits_timer();
+    struct epoll_event wanted = {.events = EPOLLIN, .data.ptr = &waits};
+    epoll_ctl(poller, EPOLL_CTL_ADD, waits.timer, &wanted);
     wanted.data.ptr = NULL;
     epoll_ctl(poller, EPOLL_CTL_ADD, listener, &wanted);
     for (;;) {
         struct epoll_event events[EVENTS];
-        int came = epoll_wait(poller, events, EVENTS, -1), timed = 0;
+        struct connection *asked[EVENTS];
+        int came = epoll_wait(poller, events, EVENTS, -1), timed = 0, heard = 0;
         for (int i = 0; i < came; i++) {
             if (!events[i].data.ptr)
                 take(listener);
-            else if (events[i].data.ptr == &timer)
+            else if (events[i].data.ptr == &waits)
                 timed = 1;
+            else if ((uintptr_t)events[i].data.ptr & ASKED)
+                asked[heard++] = (struct connection *)((uintptr_t)events[i].data.ptr ^ ASKED);
             else
                 ready(events[i].data.ptr, events[i].events);
         }
-        if (timed) /* last: it may free connections that have events above */
+        /* Last: these may free connections that have events above. */
+        if (timed)
             wake();
+        for (int i = 0; i < heard; i++)
+            hear(asked[i]);
     }
 }
 

@@ -30,6 +30,6 @@ static void serve(int listener, int threads)
 int main(int argc, char **argv)
 {
     const struct serve_model model = {
-        .title = "process a connection", .ends = 1, .source = "Stevens, UNIX Network Programming (1998), 30.5", .serve = serve};
+        .title = "process a connection", .ends = 1, .each = "process", .source = "Stevens, UNIX Network Programming (1998), 30.5", .serve = serve};
     return serve_main(argc, argv, &model);
 }

@@ -29,7 +29,7 @@ static void serve(int listener, int threads)
 
 int main(int argc, char **argv)
 {
-    const struct serve_model model = {.title = "pre-forked processes", .threads = 100,
-                                      .source = "Stevens, UNIX Network Programming (1998), 30.6", .serve = serve};
+    const struct serve_model model = {.title = "pre-forked processes", .threads = 1,
+                                      .each = "process", .source = "Stevens, UNIX Network Programming (1998), 30.6", .serve = serve};
     return serve_main(argc, argv, &model);
 }

@@ -34,6 +34,6 @@ static void serve(int listener, int threads)
 int main(int argc, char **argv)
 {
     const struct serve_model model = {
-        .title = "thread a connection", .source = "Stevens, UNIX Network Programming (1998), 26", .serve = serve};
+        .title = "thread a connection", .each = "thread", .source = "Stevens, UNIX Network Programming (1998), 26", .serve = serve};
     return serve_main(argc, argv, &model);
 }

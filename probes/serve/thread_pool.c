@@ -56,7 +56,7 @@ static void *work(void *unused)
             watch(EPOLL_CTL_MOD, connection->fd, connection);
         } else {
             close(connection->fd);
-            free(connection->incoming.data);
+            serve_done(&connection->incoming);
             free(connection);
         }
     }

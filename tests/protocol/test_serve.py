@@ -7,6 +7,7 @@ in a run is held by test_every_probe.py.
 
 import contextlib
 import importlib
+import json
 import os
 import resource
 import signal
@@ -14,6 +15,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -54,31 +56,36 @@ def model(request):
     path = MODELS[request.param]
     if path.suffix == ".skip":
         processes.missing(path.read_text().strip())
-    command = [*catalog.command(path)]
-    about = (
-        subprocess.run([*command, "--about"], capture_output=True, text=True, check=False)
-        if path.suffix != ".py"
-        else None
-    )
-    assert about is None or about.returncode == 0, about.stderr
+    if path.suffix != ".py":
+        about = subprocess.run([*catalog.command(path), "--about"], capture_output=True, text=True, check=False)
+        assert about.returncode == 0, about.stderr
+        if reason := json.loads(about.stdout).get("lacks"):
+            pytest.skip(reason)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, MANY + 200)), hard))
-    with socket.socket() as free:
-        free.bind((drive.HOST, 0))
-        port = free.getsockname()[1]
+    try:
+        with serving(request.param) as port:
+            yield request.param, port
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextlib.contextmanager
+def serving(name, **environment):
+    """A model that serves; its port."""
+    command = [*catalog.command(MODELS[name]), "--serve", str(port := drive.free_port()), "100", "--placement", "free"]
     service = subprocess.Popen(
-        [*command, "--serve", str(port), "100", "--placement", "free"], stderr=subprocess.PIPE, start_new_session=True
+        command, stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, **environment}
     )
     try:
-        processes.until(lambda: service.poll() is not None or _answers(port), f"{request.param} serves")
+        processes.until(lambda: service.poll() is not None or _answers(port), f"{name} serves")
         assert service.poll() is None, service.stderr.read().decode()
-        yield request.param, port
+        yield port
         assert service.poll() is None, "no client ended it"
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(service.pid, signal.SIGKILL)
         service.communicate()
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _answers(port):
@@ -191,3 +198,60 @@ def test_it_holds_many_connections(model):
         for connection in (held[0], held[wanted // 2], held[-1]):
             connection.sendall(drive.request(TARGET, b"one of many"))
             right(drive.read_answer(connection)[0], TARGET, b"one of many")
+
+
+def test_it_waits_for_the_answer_of_another_service(model):
+    name, _ = model
+    asked = []
+    with socket.create_server((drive.HOST, 0)) as listener:
+
+        def answer():
+            connection, _ = listener.accept()
+            with connection:
+                while question := connection.recv(8, socket.MSG_WAITALL):
+                    asked.append(question)
+                    connection.sendall(question)
+
+        threading.Thread(target=answer, daemon=True).start()
+        with serving(name, STEELYARD_SERVE_ASKED=str(listener.getsockname()[1])) as port, connected(port) as connection:
+            for target in ("/1000/1500/1/0/64", "/1000/70000/20/1/64"):
+                connection.sendall(drive.request(target, b"waits"))
+                right(drive.read_answer(connection)[0], target, b"waits")
+    assert asked == [b"000005dc", b"00011170"], "as many us as each request is to wait"
+
+
+def test_the_second_service_answers_each_asker():
+    program = catalog.native_folder() / "probes" / "support" / "serve" / "asked"
+    service = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    port = int(service.stdout.readline())
+    with connected(port) as slow, connected(port) as quick, connected(port) as leaving:
+        slow.sendall(b"00030d40")
+        leaving.sendall(b"00000001")
+        leaving.close()
+        for question in (b"00000001", b"00000000"):
+            quick.sendall(question[:3])
+            quick.sendall(question[3:])
+            assert quick.recv(8, socket.MSG_WAITALL) == question
+        assert slow.recv(8, socket.MSG_WAITALL) == b"00030d40"
+    service.communicate()
+    assert service.returncode == 0, "it ends with its standard input"
+
+
+def test_quantiles_are_those_of_the_merged_histogram():
+    once, twice = [(10, 1), (1 << 20, 1)], [(10, 2)]
+    together = drive.merged([once, twice])
+    assert together == {10: 3, 1 << 20: 1}
+    assert drive.quantile(together, 0.5) == 10e-9
+    middle = (1 << 20) + ((1 << 13) - 1) / 2  # of 128 buckets in the octave
+    assert drive.quantile(together, 0.99) == pytest.approx(middle / 1e9)
+    assert drive.quantile({}, 0.5) == 0
+
+
+@pytest.mark.parametrize(
+    ("work_ns", "wait_us", "connections", "rate"),
+    [(0, 0, 1, 2500), (500_000, 0, 1000, 400), (50_000, 20_000, 10, 5 / 0.02005), (50_000, 1000, 10_000, 2500)],
+)
+def test_a_rate_that_nobody_gave_leaves_every_model_room(work_ns, wait_us, connections, rate):
+    given = {"work_ns": work_ns, "wait_us": wait_us, "connections": connections, "cores": 1, "calls": "ignored"}
+    assert drive.rate_for(given) == pytest.approx(rate)
+    assert drive.rate_for({**given, "calls": "counted"}) < drive.rate_for(given)

@@ -21,10 +21,38 @@ abstract class Service {
     private static final byte[] REFUSAL =
         "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
     private final ReentrantLock lock = new ReentrantLock();
+    /** The port of the service that requests wait for; a timer where there is none. */
+    private final String askedPort = System.getenv("STEELYARD_SERVE_ASKED");
     private double stepsPerNs;
 
     /** What a client asks for: WORK_NS, WAIT_US, DEPTH, LOCK, ANSWER. */
     private record Request(int[] fields, int crc, int size) {
+    }
+
+    /** A connection's own to the service that requests wait for, made for its first question. */
+    private final class Asked implements AutoCloseable {
+        private Socket socket;
+
+        void waitFor(int us) throws IOException, InterruptedException {
+            if (askedPort == null) {
+                Thread.sleep(us / 1000, us % 1000 * 1000);
+                return;
+            }
+            if (socket == null) {
+                socket = new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(askedPort));
+                socket.setTcpNoDelay(true);
+            }
+            byte[] question = hex(us).getBytes(StandardCharsets.US_ASCII);
+            socket.getOutputStream().write(question);
+            if (socket.getInputStream().readNBytes(question, 0, question.length) < question.length)
+                throw new IOException("the service that requests wait for has ended");
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (socket != null)
+                socket.close();
+        }
     }
 
     /** As people call it. */
@@ -86,12 +114,12 @@ abstract class Service {
         return state;
     }
 
-    private int deep(Request request, int steps, int depth) throws InterruptedException {
+    private int deep(Request request, int steps, int depth, Asked asked) throws IOException, InterruptedException {
         if (depth > 1)
-            return deep(request, steps, depth - 1) + depth - depth;
+            return deep(request, steps, depth - 1, asked) + depth - depth;
         int state = work(request.crc, steps / 2);
         if (request.fields[1] > 0)
-            Thread.sleep(request.fields[1] / 1000, request.fields[1] % 1000 * 1000);
+            asked.waitFor(request.fields[1]);
         if (request.fields[3] == 0)
             return work(state, steps - steps / 2);
         lock.lock();
@@ -102,9 +130,9 @@ abstract class Service {
         }
     }
 
-    private byte[] respond(Request request) throws InterruptedException {
+    private byte[] respond(Request request, Asked asked) throws IOException, InterruptedException {
         int steps = (int)(request.fields[0] * stepsPerNs);
-        int state = deep(request, steps, request.fields[2]);
+        int state = deep(request, steps, request.fields[2], asked);
         int size = request.fields[4];
         byte[] said = ("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " + size + "\r\n\r\n" + hex(request.crc) + " "
             + hex(steps) + " " + hex(state) + "\n").getBytes(StandardCharsets.US_ASCII);
@@ -119,7 +147,7 @@ abstract class Service {
     }
 
     private void connection(Socket socket) {
-        try (socket) {
+        try (socket; Asked asked = new Asked()) {
             InputStream in = socket.getInputStream();
             OutputStream out = socket.getOutputStream();
             byte[] data = new byte[2048];
@@ -133,7 +161,7 @@ abstract class Service {
                     return;
                 }
                 if (request != null) {
-                    out.write(respond(request));
+                    out.write(respond(request, asked));
                     have -= request.size;
                     System.arraycopy(data, request.size, data, 0, have);
                     continue;

@@ -217,6 +217,7 @@ class Probe:
 
     def __init__(self) -> None:
         self.caveats: List[Dict[str, Any]] = []
+        self.values: List[Value] = []  #: of this run, when teardown() is called
 
     def setup(self) -> None:
         """Called once before the first batch, untimed."""
@@ -230,6 +231,13 @@ class Probe:
 
     def selftest(self) -> None:
         """A known answer beyond `checked`; fail() if wrong."""
+
+    def histograms(self) -> Dict[str, Dict[int, int]]:
+        """Nanoseconds of the run that were taken one by one, by name: how many, by the least that a bucket holds.
+
+        Asked after teardown(). The buckets are those of probes/support/c/histogram.h.
+        """
+        return {}
 
     def versions(self) -> Dict[str, str]:
         """Versions of what is measured beside the interpreter, for the record of each run; asked after setup()."""
@@ -462,7 +470,7 @@ def _measure(probe: Probe, options: _Options) -> None:
         operations = options.operations
         _batch(probe, 1 + operations // 8)  # warm-up: a first batch's page faults are not the subject
     versions = probe.versions()
-    values = [_batch(probe, operations) for _ in range(options.values)]
+    probe.values = values = [_batch(probe, operations) for _ in range(options.values)]
     counted = _count_values(probe, operations, values)
     probe.teardown()
     meta = {
@@ -480,7 +488,12 @@ def _measure(probe: Probe, options: _Options) -> None:
         **counted,
     }
     caveats = [{"type": "caveat", **caveat} for caveat in probe.caveats]
-    _print(meta, *(value.line() for value in values), *caveats, {"type": "end", "values": len(values)})
+    histograms = [
+        {"type": "histogram", "name": name, "unit": "s", "scale": 1e-9, "buckets": sorted(buckets.items())}
+        for name, buckets in probe.histograms().items()
+    ]
+    lines = (*(value.line() for value in values), *caveats, *histograms, {"type": "end", "values": len(values)})
+    _print(meta, *lines)
 
 
 def _print(*lines: Dict[str, Any]) -> None:

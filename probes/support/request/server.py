@@ -33,12 +33,12 @@ import conformance  # noqa: E402
 import workloads  # noqa: E402
 from daemons import Daemon  # noqa: E402
 from generators import BROWSER_HEADERS, GENERATORS, SHORTEST_S, Demand, GeneratorError, Load, Wrk, installed  # noqa: E402
+from ports import HOST, free_port, wait_until_let_go  # noqa: E402
 from probe import Choice, Integer, Metric, Probe, Value, fail, main, skip  # noqa: E402
-from processes import Held, Used, held, open_connections, used  # noqa: E402
+from processes import Held, Used, held, used  # noqa: E402
 
 __all__ = ["HOST", "Server", "backlog", "main"]
 
-HOST = "127.0.0.1"
 #: Where to look for servers that the environment of this interpreter lacks.
 _BORROW = os.environ.get("STEELYARD_REQUEST_BORROW")
 sys.path += filter(None, [_BORROW])
@@ -202,7 +202,7 @@ class Server(Probe):
         self._check_what_is_asked()
         self.folder = tempfile.mkdtemp(prefix="request-")
         self.workload = workloads.make(self.given["application"], self.folder, self.cpu_of(1))
-        self.port = _free_port()
+        self.port = free_port()
         self.keep_alive = self.given["keep_alive"] == "yes"
         self.place(1)  # from here on with the generator, away from the server
         if self.placement == "free":
@@ -243,7 +243,7 @@ class Server(Probe):
         return round(seconds * rate), seconds
 
     def teardown(self) -> None:
-        self._check_connections()
+        wait_until_let_go(self.title, self.port, self.lets_go_within_s)
         self._compare_bodies()
         self._compare_bodies_under_load()
         if self.workload.own_folder:
@@ -468,15 +468,6 @@ class Server(Probe):
         """The sum of a reading over the values."""
         return sum(value.readings[name] for value in self._results)
 
-    def _check_connections(self) -> None:
-        """A server has to notice that a client has gone."""
-        end = time.monotonic() + self.lets_go_within_s
-        while left := open_connections(self.port):
-            if time.monotonic() > end:
-                patience = f"{self.lets_go_within_s:g} s"
-                fail(f"{self.title} leaks connections: {left} are open {patience} after their clients have gone")
-            time.sleep(0.01)
-
     def _end(self) -> None:
         for complaint in self._daemon.end(self.stop_signal, self.ends_within_s):
             self.caveat(complaint)
@@ -503,12 +494,6 @@ def _no_loopback() -> Optional[str]:
         except OSError as error:
             return f"there is no loopback here ({error.strerror}): bring it up with ip link set lo up"
     return None
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
 
 
 def backlog() -> str:

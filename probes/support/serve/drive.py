@@ -11,12 +11,14 @@ Started otherwise it starts this, which measures it: so a model is one file in i
 - CPU time is that of the service's whole tree, on the kernel's precise clocks.
 - Latency counts from the intended time of a request. How late the client was stands beside; where that was as long as
   a tenth of what it measured, the latency is the client's and is not reported.
+- Quantiles are of all requests of a run, and are reported where ten of these are expected beyond them.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,65 +26,101 @@ import sys
 import tempfile
 import time
 import zlib
-from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(_HERE, "..", name) for name in ("python", "request")]
 
 from daemons import Daemon  # noqa: E402
+from ports import HOST, free_port, wait_until_let_go  # noqa: E402
 from probe import Choice, Integer, Metric, Probe, Value, fail, main, skip  # noqa: E402
-from processes import descendants, held, open_connections, used  # noqa: E402
+from processes import Used, descendants, held, used  # noqa: E402
 from workloads import PLACEMENTS  # noqa: E402
 
-HOST = "127.0.0.1"
 _READY_WITHIN_S = 20.0
 _ENDS_WITHIN_S = 3.0
-#: A load shorter than this has too few requests for a tail; and a wait of a second has to be waited for some times.
-_SHORTEST_S = 0.25
+#: A load is not shorter than this, and longer than some waits of its requests.
+_SHORTEST_S = 0.06
+_WAITS_OF_A_LOAD = 4
 _LONGEST_S = 20.0
+#: Where no rate is given: requests a second at the most, the share of its CPUs that the service spends on their work,
+#: and the share of the connections that are in use at a time, if a request takes no longer than its work and its wait.
+_MOST_RATE = 2500
+_OF_CPU = 0.2
+_OF_CONNECTIONS = 0.5
+#: How often the range is halved in which the knee lies, how long a rate is tried, and what part of it must be answered.
+_HALVINGS = 6
+_TRIED_S = 0.2
+_KEPT = 0.98
+#: More processes take longer to start and to end than they serve.
+_MOST_PROCESSES = 2000
+#: Connections of the load that warms it up.
+_FIRST_CONNECTIONS = 8
+#: How long strace takes to attach to all threads; how long a load under it lasts, and at what share of the usual rate.
+_ATTACHED_S = 0.1
+_TRACED_S = 0.5
+_OF_RATE_TRACED = 0.1
+#: Requests that have to be expected beyond a quantile.
+_BEYOND = 10
+#: From so many threads on, how often they slept is read once a run: reading it takes longer than a load.
+_MANY_THREADS = 500
 #: The client may be this share of the median latency late, at its 99th percentile, before the latency is its own.
 _LATE = 0.1
 #: Work that was said to be done has to have taken this share of its time at least.
 _WORKED = 0.5
 _PERCENT = 100.0
 
-_LATENCIES = ("mean", "p50", "p90", "p99", "p999", "longest")
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+_LATENCIES = ("mean", *_QUANTILES, "longest")
+_SLOWED = ("cpu", "beside_work", "requests", "share", "switches", "wakeups", *_LATENCIES)
 _METRICS = (
     Metric("cpu", "s", "lower", "service_cpu", "operations", "CPU time of all processes of the service for a request"),
     Metric("beside_work", "s", "lower", "beside_work", "operations", "the same without the work that was asked for"),
     Metric("requests", "1/s", "higher", "operations", "seconds", "requests answered in a second"),
     Metric("mean", "s", "lower", "mean", "on_time", "mean time from when a request was due until it is answered"),
-    Metric("p50", "s", "lower", "p50", "on_time", "time within which half of the requests are answered"),
-    Metric("p90", "s", "lower", "p90", "on_time", "time within which 90 of 100 requests are answered"),
-    Metric("p99", "s", "lower", "p99", "on_time", "time within which 99 of 100 requests are answered"),
-    Metric("p999", "s", "lower", "p999", "on_time", "time within which 999 of 1000 requests are answered"),
+    Metric("p50", "s", "lower", "p50", "tells_p50", "time within which half of the requests are answered"),
+    Metric("p90", "s", "lower", "p90", "tells_p90", "time within which 90 of 100 requests are answered"),
+    Metric("p99", "s", "lower", "p99", "tells_p99", "time within which 99 of 100 requests are answered"),
+    Metric("p999", "s", "lower", "p999", "tells_p999", "time within which 999 of 1000 requests are answered"),
     Metric("longest", "s", "lower", "longest", "on_time", "time of the longest request"),
     Metric("late", "s", "lower", "late_p99", "open_load", "how late the client itself was, at its 99th percentile"),
-    Metric("errors", "1", "lower", "broken", "offered", "share of requests that had no answer"),
-    Metric("of_rate", "1", "higher", "operations", "at_a_rate", "share of a given rate that was answered"),
+    Metric("knee", "1/s", "higher", "knee", "looked_for", "the highest rate at which its p99 keeps the goal"),
+    Metric("due", "1/s", "neither", "rate", "open_load", "requests a second that were due"),
+    Metric("errors", "1", "lower", "broken", "sent", "share of requests that had no answer"),
+    Metric("of_rate", "1", "higher", "operations", "offered", "share of the requests that were due which was answered"),
     Metric("idle_connection", "B", "lower", "idle_bytes", "connections", "memory that an open connection takes"),
     Metric("busy_connection", "B", "lower", "busy_bytes", "connections", "the same after the load"),
-    Metric("switches", "1", "lower", "switched", "operations", "how often its threads left their CPU, a request"),
+    Metric("wakeups", "1", "lower", "slept", "watched", "how often its threads slept and were woken, a request"),
+    Metric("switches", "1", "lower", "switched", "watched", "how often its threads left their CPU, a request"),
+    Metric("calls", "1", "lower", "called", "traced", "its system calls, a request"),
     Metric("share", "1", "neither", "service_cpu", "seconds_of_cores", "share of its CPUs that the service used"),
     Metric("ready", "s", "lower", "ready", "one", "time from its start to its first right answer"),
 )  # fmt: skip
+
+
+class _Sleeps(NamedTuple):
+    """How often threads left their CPU: because they slept, and in all."""
+
+    slept: int
+    switched: int
 
 
 class Service(Probe):
     """One model of the service."""
 
     operation = "one request, from the time for which it was intended to the last byte of its answer"
-    source = "written for this purpose; after Schroeder, Wierman & Harchol-Balter (NSDI 2006) and wrk2"
     statistic = "median"
     placements = PLACEMENTS
     uses = ("cpu", "sched", "net")
     metrics = _METRICS
+    value_ms = 10
     family = "serve"
     rehearsals = 0
     works_itself = False
     #: How the model is started.
     command: Sequence[str]
-    #: What it says of itself: title, source, threads, version; `ends` if its processes do, `lacks` why it can't run.
+    #: What it says of itself: title, source, threads, version; `lacks` why it can't run, `each` of what it has a thread
+    #: or a process each (serve.h), `ends` if its processes end with their connections.
     about: Dict[str, Any]
 
     # --- a run --------------------------------------------------------------------------------------------------------
@@ -90,21 +128,26 @@ class Service(Probe):
     def setup(self) -> None:
         if reason := self.about.get("lacks"):
             skip(reason)
-        _check_limits(self.given["connections"])
+        _check_limits(self.given["connections"], self.about.get("each"))
         cores, free = self.given["cores"], len(self.cpus) - (self.placement == "cross")
         if cores > max(1, free):
             skip(
                 f"{cores} CPUs for the service and one for the client are more than this process has: {len(self.cpus)}"
             )
+        if self.given["calls"] == "counted":
+            self._check_tracer()
+            self.caveat("strace counts its system calls, which slows it: no other figure is its own", metrics=_SLOWED)
         self.folder = tempfile.mkdtemp(prefix="serve-")
-        self.port = _free_port()
+        self.port = free_port()
         # The client has the first CPU: that is the one that interrupts prefer.
         service = self.cpus[-cores:]
         os.sched_setaffinity(0, self.cpus[:1])
         if self.placement == "same":
             self.caveat("service and client share one CPU, so that latency is that of both")
-        threads = str(self.given.get("threads") or self.about["threads"])
-        environment = {**os.environ, "STEELYARD_SERVE_CORES": str(len(service))}
+        threads = str(self.given.get("threads") or self._own_threads(len(service)))
+        environment = dict(os.environ)
+        if self.given["waits_for"] == "service":
+            environment["STEELYARD_SERVE_ASKED"] = self._start_the_asked()
         began = time.monotonic_ns()
         self._daemon = Daemon(
             [*self.command, "--serve", str(self.port), threads, "--placement", "free"],
@@ -117,47 +160,62 @@ class Service(Probe):
         self._client = subprocess.Popen(
             [os.path.join(_HERE, "load")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="ascii"
         )
-        self._command("load 0.1 0 constant 1 0 0 1 0 16 64", opened=8)  # its first requests are slower
+        self._command(f"open {self.port} {_FIRST_CONNECTIONS}")
+        self._command("load 0.02 0 closed 1 0 0 1 0 16 64")  # its first requests are slower
         self._command(f"open {self.port} 0")
         self._resident = held(self._daemon.pid).proportional
         opened = self._command(f"open {self.port} {self.given['connections']}")
         if "error" in opened:
             asked = f"{self.given['connections']} connections"
             fail(f"{self.title} does not take {asked}: {opened['error']}{self._daemon.said()}")
-        time.sleep(0.05)  # what a model makes for a connection it makes when it has seen it
+        time.sleep(0.02)  # what a model makes for a connection it makes when it has seen it
         self._idle = held(self._daemon.pid).proportional
-        self._first_tree = used(self._daemon.pid)
+        self._alive = used(self._daemon.pid).alive
         self._loads = 0
-        self._rate: Optional[float] = None
+        self._answered_per_s: Optional[float] = None
+        self._timed: List[_Times] = []
+        self._watched = False
+        self._rate = 0.0 if self.given["arrivals"] == "closed" else self.given["rate"] or rate_for(self.given)
+        self._knee = 0.0
+        if self.given["goal_us"]:
+            self._knee = self._find_knee()
+            self._rate = self._knee * self.given["at_percent"] / _PERCENT
 
     def batch(self, operations: int, value: Value) -> None:
-        given = self.given
-        rate = given["rate"] or self._rate
+        rate = self._rate or self._answered_per_s
         seconds = _SHORTEST_S if rate is None else min(max(_SHORTEST_S, operations / rate), _LONGEST_S)
-        seconds = max(seconds, 10 * given["wait_us"] / 1e6)
-        self._loads += 1
-        before, switched = used(self._daemon.pid), _switches(self._daemon.pid)
+        traced = self.given["calls"] == "counted"
+        seconds = max(seconds, _WAITS_OF_A_LOAD * self.given["wait_us"] / 1e6, _TRACED_S if traced else 0.0)
+        watches = not self._watched or self._threads() < _MANY_THREADS
+        before, slept = used(self._daemon.pid), self._sleeps() if watches else None
         value.start()
-        load = self._command(
-            f"load {seconds} {given['rate']} {given['arrivals']} {self._loads} {given['work_ns']} {given['wait_us']} "
-            f"{given['depth']} {given['locked_percent'] / _PERCENT} {given['size']} {given['answer']}"
-        )
+        load, calls = self._load_traced(seconds) if traced else (self._load(seconds), 0)
         value.stop()
-        self._check(load)
         after = used(self._daemon.pid)
-        self._rate = load["answered"] / seconds
+        self._check(load, after)
+        self._answered_per_s = load["answered"] / seconds
         self._account(value, load, seconds, after.cpu_ns - before.cpu_ns)
-        value.counts["switched"] = max(0, _switches(self._daemon.pid) - switched)
+        now = self._sleeps() if slept else None
+        value.counts.update(
+            called=calls,
+            traced=load["answered"] if calls else 0,
+            slept=max(0, now.slept - slept.slept) if now and slept else 0,
+            switched=max(0, now.switched - slept.switched) if now and slept else 0,
+            watched=load["answered"] if now else 0,
+        )
+        # The first batch is no value: what has many threads is watched in the one after it.
+        self._watched = now is not None and self._loads > 1
 
     def teardown(self) -> None:
+        assert self._client.stdin  # noqa: S101 - a pipe
         self._client.stdin.close()
         self._client.wait()
-        end = time.monotonic() + _ENDS_WITHIN_S
-        while left := open_connections(self.port):
-            if time.monotonic() > end:
-                fail(f"{self.title} leaks connections: {left} are open {_ENDS_WITHIN_S:g} s after their clients went")
-            time.sleep(0.01)
+        wait_until_let_go(self.title or "", self.port, _ENDS_WITHIN_S)
         self._daemon.end(signal.SIGKILL, _ENDS_WITHIN_S)
+        self._time_the_run()
+
+    def histograms(self) -> Dict[str, Dict[int, int]]:
+        return {"latency": self._latency} if self._latency else {}
 
     def versions(self) -> Dict[str, str]:
         return {self.title: self.about["version"]}
@@ -181,9 +239,90 @@ class Service(Probe):
             return
         fail(f"{self.title} was not ready within {_READY_WITHIN_S:g} s: {last}{self._daemon.said()}")
 
-    def _command(self, words: str, opened: int = 0) -> Dict[str, Any]:
-        if opened:
-            self._command(f"open {self.port} {opened}")
+    def _own_threads(self, cpus: int) -> int:
+        """As many as the model has itself: what holds a connection as long as it is open is one for each."""
+        each = self.about.get("each")
+        if each == "CPU":
+            return cpus
+        own: int = self.about["threads"]
+        return max(_FIRST_CONNECTIONS, self.given["connections"]) if each else own
+
+    def _start_the_asked(self) -> str:
+        """Start the service that requests wait for, beside the client; returns its port."""
+        self._asked = subprocess.Popen(
+            [os.path.join(_HERE, "asked")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="ascii"
+        )
+        assert self._asked.stdout  # noqa: S101 - a pipe
+        return self._asked.stdout.readline().strip() or fail("the service that requests wait for did not start")
+
+    def _load(self, seconds: float, rate: Optional[float] = None) -> Dict[str, Any]:
+        given = self.given
+        self._loads += 1
+        return self._command(
+            f"load {seconds} {self._rate if rate is None else rate} {given['arrivals']} {self._loads} "
+            f"{given['work_ns']} {given['wait_us']} {given['depth']} {given['locked_percent'] / _PERCENT} "
+            f"{given['size']} {given['answer']}"
+        )
+
+    def _find_knee(self) -> float:
+        """The highest rate at which the service answers in time: that of a closed load, and halving below it."""
+        goal_s = self.given["goal_us"] / 1e6
+        low, high = 0.0, self._load(_TRIED_S, 0.0)["answered"] / _TRIED_S
+        for _ in range(_HALVINGS):
+            rate = (low + high) / 2
+            load = self._load(max(_TRIED_S, _WAITS_OF_A_LOAD * self.given["wait_us"] / 1e6), rate)
+            self._check(load, used(self._daemon.pid))
+            kept = load["answered"] >= _KEPT * load["offered"]
+            p99 = quantile(dict(load["latency"]), _QUANTILES["p99"])
+            low, high = (rate, high) if kept and p99 <= goal_s else (low, rate)
+        return low or fail(f"{self.title} has no rate at which 99 of 100 requests are answered in {goal_s * 1e3:g} ms")
+
+    def _check_tracer(self) -> None:
+        self._tracer = shutil.which("strace")
+        if self._tracer is None:
+            skip("system calls are counted by strace, which is not installed: apt-get install strace")
+        command = [self._tracer, "-qq", "-o", os.devnull, self.command[0], "--about"]
+        tried = subprocess.run(command, capture_output=True, check=False)
+        if tried.returncode != 0:
+            words = tried.stderr.decode(errors="replace").strip().splitlines()
+            skip(f"strace may not trace here: {words[-1] if words else 'it says nothing'}")
+
+    def _load_traced(self, seconds: float) -> Tuple[Dict[str, Any], int]:
+        """A load under strace, and how many system calls the service made: nothing else of it is fit to report."""
+        counts = os.path.join(self.folder, "calls")
+        processes = [word for pid in descendants(self._daemon.pid) for word in ("-p", str(pid))]
+        tracer = subprocess.Popen(
+            [self._tracer, "-f", "-c", "-U", "calls,name", "-o", counts, *processes],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+        )  # fmt: skip
+        assert tracer.stderr  # noqa: S101 - a pipe
+        tracer.stderr.readline()  # "attached"
+        time.sleep(_ATTACHED_S)
+        load = self._load(seconds)
+        tracer.send_signal(signal.SIGINT)
+        tracer.communicate()
+        with open(counts) as file:
+            total = [line.split() for line in file if line.split()[-1:] == ["total"]]
+        return load, int(total[0][0]) if total else 0
+
+    def _threads(self) -> int:
+        return sum(len(_listed(f"/proc/{pid}/task")) for pid in descendants(self._daemon.pid))
+
+    def _sleeps(self) -> _Sleeps:
+        """How often its threads have left their CPUs; ended threads are left out."""
+        slept = switched = 0
+        for pid in descendants(self._daemon.pid):
+            for thread in _listed(f"/proc/{pid}/task"):
+                try:
+                    with open(f"/proc/{pid}/task/{thread}/status", "rb") as file:
+                        both = file.read().rpartition(b"\nvoluntary_ctxt_switches:")[2].split()
+                except OSError:  # it ended meanwhile
+                    continue
+                slept += int(both[0])
+                switched += int(both[0]) + int(both[2])
+        return _Sleeps(slept, switched)
+
+    def _command(self, words: str) -> Dict[str, Any]:
         assert self._client.stdin  # noqa: S101 - a pipe
         assert self._client.stdout  # noqa: S101 - a pipe
         try:
@@ -197,14 +336,14 @@ class Service(Probe):
         said: Dict[str, Any] = json.loads(line)
         return said
 
-    def _check(self, load: Dict[str, Any]) -> None:
+    def _check(self, load: Dict[str, Any], now: Used) -> None:
         if self._daemon.is_gone():
             fail(f"{self.title} {self._daemon.how_it_ended()} under load{self._daemon.said()}")
         if load["wrong"]:
             fail(f"{self.title} answers wrongly: {load['wrong']} of {load['answered']} answers ({load['reason']})")
         if not load["answered"]:
             fail(f"{self.title} answered nothing within {load['seconds']:.1f} s ({load['reason'] or 'no answer came'})")
-        lost = self._first_tree.alive - used(self._daemon.pid).alive
+        lost = self._alive - now.alive
         if lost and not self.about.get("ends"):
             self.caveat(f"{len(lost)} of its processes ended under load")
 
@@ -214,19 +353,11 @@ class Service(Probe):
             fail(f"{self.title} used {cpu_ns / 1e6:.1f} ms of CPU for {work_ns / 1e6:.1f} ms of work")
         value.operations = load["answered"]
         value.stands_for(round(seconds * 1e9), cpu_ns)
-        at_a_rate = load["offered"] if self.given["rate"] else 0
-        # A client that was late has measured itself; in a closed load nothing is due.
-        own = at_a_rate and load["late_p99"] > _LATE * load["p50"]
-        if own:
-            self.caveat("the client was late by more than a tenth of the median latency, which is not reported",
-                        metrics=_LATENCIES)  # fmt: skip
-        unanswered = load["offered"] - load["answered"]
         value.counts.update(
             checked=load["answered"],
             broken=load["broken"] + load["unanswered"],
-            offered=at_a_rate or load["offered"],
-            at_a_rate=at_a_rate,
-            unanswered=unanswered,
+            sent=load["offered"],
+            offered=load["offered"] if self._rate else 0,
             connections=self.given["connections"],
             idle_bytes=max(0, self._idle - self._resident),
             busy_bytes=max(0, held(self._daemon.pid).proportional - self._resident),
@@ -237,44 +368,106 @@ class Service(Probe):
             seconds=seconds,
             seconds_of_cores=seconds * self.given["cores"],
             ready=self._ready_ns / 1e9,
-            on_time=0.0 if own else 1.0,
-            open_load=1.0 if at_a_rate else 0.0,
-            late_p99=load["late_p99"],
-            **{name: load[name] for name in _LATENCIES},
+            rate=self._rate,
+            knee=self._knee,
+            looked_for=1.0 if self._knee else 0.0,
+            open_load=1.0 if self._rate else 0.0,
         )
+        self._timed.append(_Times(value, load))
         if load["broken"]:
             self.caveat(f"breaks connections under load ({load['reason']})", fault=True)
 
+    def _time_the_run(self) -> None:
+        """The latencies of all its requests, in each of its values: their parts have no tails."""
+        kept = [times for times in self._timed if times.value in self.values]
+        self._latency = merged(times.load["latency"] for times in kept)
+        late = quantile(merged(times.load["late"] for times in kept), _QUANTILES["p99"])
+        count, median = sum(self._latency.values()), quantile(self._latency, _QUANTILES["p50"])
+        # A client that was late has measured itself; in a closed load nothing is due.
+        own = self._rate > 0 and late > _LATE * median
+        if own:
+            self.caveat("the client was late by more than a tenth of the median latency, which is not reported",
+                        metrics=_LATENCIES)  # fmt: skip
+        on_time = 0.0 if own else 1.0
+        for times in kept:
+            times.value.readings.update(
+                on_time=on_time,
+                late_p99=late,
+                mean=sum(each.load["sum"] for each in kept) / max(1, count),
+                longest=max(each.load["longest"] for each in kept),
+                **{name: quantile(self._latency, share) for name, share in _QUANTILES.items()},
+                **{
+                    f"tells_{name}": on_time if count * min(share, 1 - share) >= _BEYOND else 0.0
+                    for name, share in _QUANTILES.items()
+                },
+            )
 
-def _switches(root: int) -> int:
-    """How often the threads below `root` have left their CPUs; ended threads are left out."""
-    switches = 0
-    for pid in descendants(root):
-        try:
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{thread}/status") as file:
-                    switches += sum(int(line.split()[1]) for line in file if "voluntary_ctxt_switches" in line)
-        except OSError:  # it ended meanwhile
-            continue
-    return switches
+
+class _Times(NamedTuple):
+    """A value with what the client said of its load."""
+
+    value: Value
+    load: Dict[str, Any]
 
 
-def _check_limits(connections: int) -> None:
+def merged(histograms: Iterable[Iterable[Tuple[int, int]]]) -> Dict[int, int]:
+    """Several histograms as one: how many, by the least number that a bucket holds."""
+    together: Dict[int, int] = {}
+    for buckets in histograms:
+        for least, count in buckets:
+            together[least] = together.get(least, 0) + count
+    return together
+
+
+def quantile(histogram: Dict[int, int], share: float) -> float:
+    """Seconds below which this share of a histogram of nanoseconds lies, as histogram.h has it; 0 of none."""
+    wanted, seen = share * sum(histogram.values()), 0
+    for least, count in sorted(histogram.items()):
+        seen += count
+        if seen >= wanted:
+            width = 1 << max(0, least.bit_length() - 8)
+            return (least + (width - 1) / 2) / 1e9
+    return 0.0
+
+
+def rate_for(given: Dict[str, Any]) -> float:
+    """Requests a second that leave room to every model: neither its CPUs nor the connections are the limit."""
+    work_s, wait_s = given["work_ns"] / 1e9, given["wait_us"] / 1e6
+    limits = [_MOST_RATE * given["cores"]]
+    if work_s:
+        limits.append(_OF_CPU * given["cores"] / work_s)
+    if work_s + wait_s:
+        limits.append(_OF_CONNECTIONS * given["connections"] / (work_s + wait_s))
+    # What is traced is slow, and would find more to do each time that it looks.
+    return min(limits) * (_OF_RATE_TRACED if given["calls"] == "counted" else 1)
+
+
+def _listed(folder: str) -> List[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:  # the process ended meanwhile
+        return []
+
+
+def _check_limits(connections: int, each: Optional[str]) -> None:
+    """Skip what the limits of open files, or of what the model makes for `each` connection, have no room for."""
     import resource
 
     needed = connections + 100
+    with open("/proc/sys/kernel/pid_max") as file:
+        most = int(file.read())
+    if each == "process" and connections > _MOST_PROCESSES:
+        skip(
+            f"{connections} connections need a process each, and to start and end more than {_MOST_PROCESSES} takes "
+            f"longer than a run may: connections={_MOST_PROCESSES}"
+        )
+    if each and needed > most:
+        skip(f"{connections} connections need {needed} of a {each} each: sysctl kernel.pid_max={2 * needed}")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < needed:
         if hard != resource.RLIM_INFINITY and hard < needed:
             skip(f"{connections} connections need {needed} open files and the limit is {hard}: ulimit -Hn {needed}")
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def request(target: str, body: bytes) -> bytes:
@@ -324,20 +517,29 @@ def complaint_about(answer: bytes, target: str, body: bytes) -> Optional[str]:
 def _parameters(about: Dict[str, Any]) -> Tuple[Any, ...]:
     threads = about["threads"]
     return (
-        Integer("rate", "requests a second that are due whatever comes back; 0: as soon as one is answered",
-                "1/s", (1000,), 0, 1_000_000, curves=("p99", "cpu")),
-        Choice("arrivals", "when they are due: evenly, at random, or a hundred at a time",
-               ("constant", "poisson", "burst"),
+        Integer("rate", "requests a second that are due whatever comes back; 0: as many as leave every model room",
+                "1/s", (0,), 0, 1_000_000, curves=("p99",)),
+        Choice("arrivals", "when they are due: evenly, at random, a hundred at a time, or when one is answered",
+               ("constant", "poisson", "burst", "closed"),
                ("poisson",)),
+        Integer("goal_us", "find the highest rate at which 99 of 100 requests take at most this; 0: find none",
+                "us", (0,), 0, 60_000_000),
+        Integer("at_percent", "percent of the rate that was found at which the service is measured", "1",
+                (80,), 1, 100),
         Integer("connections", "connections of the client", "1", (100,), 1, 20_000, curves=("idle_connection",)),
         Integer("work_ns", "CPU time of the work of a request", "ns", (50_000,), 0, 1_000_000_000),
-        Integer("wait_us", "how long a request waits between the halves of its work", "us", (1000,), 0, 60_000_000),
+        Integer("wait_us", "how long a request waits between the halves of its work", "us", (0, 1000, 20_000),
+                0, 60_000_000),
+        Choice("waits_for", "for what it waits: a timer of its own, or another service, which it asks by a socket",
+               ("timer", "service"), ("timer",)),
         Integer("depth", "calls below which a request waits", "1", (1,), 1, 1000),
         Integer("locked_percent", "requests of a hundred that do half of their work under the service's lock", "1",
                 (0,), 0, 100),
         Integer("size", "bytes of a request's body", "B", (100,), 0, 1 << 20),
         Integer("answer", "bytes of an answer's body", "B", (100,), 27, 1 << 20),
         Integer("cores", "CPUs of the service", "1", (1,), 1, 1024),
+        Choice("calls", "whether its system calls are counted, which slows it so that nothing else is reported",
+               ("ignored", "counted"), ("ignored",)),
         *((Integer("threads", "threads or processes of the model; 0: as many as it has", "1", (0,), 0, 20_000),)
           if threads else ()),
     )  # fmt: skip
@@ -358,6 +560,7 @@ def drive(command: Sequence[str], about: Dict[str, Any]) -> NoReturn:
     Service.command = command
     Service.about = about
     Service.title = str(about["title"])
+    Service.source = f"{about['source']}; the load after Schroeder, Wierman & Harchol-Balter (NSDI 2006) and wrk2"
     Service.question = f"What does a request cost that is served by this model: {about['title']}?"
     Service.parameters = _parameters(about)
     main(Service)

@@ -9,6 +9,7 @@
  *     open PORT CONNECTIONS
  *     load SECONDS RATE ARRIVALS SEED WORK_NS WAIT_US DEPTH LOCKED_SHARE BYTES ANSWER
  * RATE 0: each connection asks again when it is answered. ARRIVALS: constant, poisson, or burst (100 at a time).
+ * Latencies and how late this program was are histograms: pairs of the least ns of a bucket and how many are in it.
  * Source: Schroeder, Wierman & Harchol-Balter, Open versus closed (NSDI 2006); wrk2. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -22,13 +23,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "crc.h"
 #include "histogram.h"
+#include "serve.h"
 
 enum { EVENTS = 256, MOST_HEAD = 512, COUNTER = 8, BURST = 100, DRAIN_S = 3 };
 #define SPIN_NS UINT64_C(60000) /* a wait shorter than this is not slept through */
@@ -52,17 +53,9 @@ static struct connection *connections;
 static int count, poller, port;
 static int *idle, idles;       /* connections that nobody uses */
 static struct histogram latency, lateness;
-static uint64_t answered, wrong, broken, longest, latest, locked_requests, sent_number;
-static double latency_sum;
+static uint64_t answered, wrong, broken, longest, sent_number;
 static uint64_t random_state;
 static char reason[160];
-
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
 
 /* SplitMix64 (Steele, Lea & Flood 2014), as a share of 1 without 0. */
 static double uniform(void)
@@ -192,13 +185,8 @@ static void ask(const struct demand *demand, struct connection *connection, uint
     connection->busy = 1;
     connection->intended = intended;
     sent_number++;
-    locked_requests += (uint64_t)locked;
-    if (own_fault) {
-        uint64_t late = now() - intended;
-        histogram_add(&lateness, late);
-        if (late > latest)
-            latest = late;
-    }
+    if (own_fault)
+        histogram_add(&lateness, serve_now() - intended);
     send_on(connection);
 }
 
@@ -245,9 +233,8 @@ static int receive(const struct demand *demand, struct connection *connection)
             return 0;
         }
     }
-    uint64_t took = now() - connection->intended;
+    uint64_t took = serve_now() - connection->intended;
     histogram_add(&latency, took);
-    latency_sum += (double)took;
     if (took > longest)
         longest = took;
     connection->busy = 0;
@@ -274,19 +261,23 @@ static void step(struct arrivals *arrivals)
         arrivals->next += mean * BURST;
 }
 
-static double cpu_s(void)
+static void print_histogram(const char *name, const struct histogram *histogram)
 {
-    struct rusage used;
-    getrusage(RUSAGE_SELF, &used);
-    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    const char *between = "";
+    printf("\"%s\":[", name);
+    for (uint64_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++)
+        if (histogram->bucket[bucket]) {
+            printf("%s[%lu,%lu]", between, histogram_least(bucket), histogram->bucket[bucket]);
+            between = ",";
+        }
+    printf("],");
 }
 
 static void load(const struct demand *demand)
 {
     memset(&latency, 0, sizeof latency);
     memset(&lateness, 0, sizeof lateness);
-    answered = wrong = broken = longest = latest = locked_requests = 0;
-    latency_sum = 0;
+    answered = wrong = broken = longest = 0;
     reason[0] = '\0';
     random_state = demand->seed;
     idles = 0;
@@ -295,8 +286,7 @@ static void load(const struct demand *demand)
             continue;
         idle[idles++] = i;
     }
-    double cpu = cpu_s();
-    uint64_t begin = now(), end = begin + (uint64_t)(demand->seconds * 1e9), offered = 0;
+    uint64_t begin = serve_now(), end = begin + (uint64_t)(demand->seconds * 1e9), offered = 0;
     struct arrivals arrivals = {.demand = demand};
     /* Times at which no connection was free. */
     uint64_t *queue = NULL;
@@ -306,10 +296,10 @@ static void load(const struct demand *demand)
     else
         while (idles) {
             offered++;
-            ask(demand, take_idle(), now(), 0);
+            ask(demand, take_idle(), serve_now(), 0);
         }
     for (;;) {
-        uint64_t time = now();
+        uint64_t time = serve_now();
         int ending = time >= end;
         while (demand->rate > 0 && !ending && begin + (uint64_t)arrivals.next <= time && begin + (uint64_t)arrivals.next < end) {
             uint64_t intended = begin + (uint64_t)arrivals.next;
@@ -357,9 +347,9 @@ static void load(const struct demand *demand)
             if (events[i].events & EPOLLOUT)
                 send_on(connection);
             if (connection->busy && events[i].events & ~(uint32_t)EPOLLOUT && receive(demand, connection) && demand->rate == 0 &&
-                now() < end) {
+                serve_now() < end) {
                 offered++;
-                ask(demand, connection, now(), 0);
+                ask(demand, connection, serve_now(), 0);
             }
             if (!connection->busy && (!connection->dead || dial(connection) == 0))
                 idle[idles++] = (int)(connection - connections);
@@ -375,14 +365,13 @@ static void load(const struct demand *demand)
         }
     }
     free(queue);
-    printf("{\"answered\":%lu,\"wrong\":%lu,\"broken\":%lu,\"unanswered\":%lu,\"offered\":%lu,\"locked\":%lu,\"seconds\":%.9f,"
-           "\"cpu\":%.6f,\"mean\":%.9f,\"p50\":%.9f,\"p90\":%.9f,\"p99\":%.9f,\"p999\":%.9f,\"longest\":%.9f,"
-           "\"late_p50\":%.9f,\"late_p99\":%.9f,\"late_longest\":%.9f,\"reason\":\"%s\"}\n",
-           answered, wrong, broken, unanswered, offered, locked_requests, demand->seconds, cpu_s() - cpu,
-           answered ? latency_sum / (double)answered / 1e9 : 0, histogram_quantile(&latency, 0.5) / 1e9,
-           histogram_quantile(&latency, 0.9) / 1e9, histogram_quantile(&latency, 0.99) / 1e9,
-           histogram_quantile(&latency, 0.999) / 1e9, (double)longest / 1e9, histogram_quantile(&lateness, 0.5) / 1e9,
-           histogram_quantile(&lateness, 0.99) / 1e9, (double)latest / 1e9, reason);
+    printf("{");
+    print_histogram("latency", &latency);
+    print_histogram("late", &lateness);
+    printf("\"answered\":%lu,\"wrong\":%lu,\"broken\":%lu,\"unanswered\":%lu,\"offered\":%lu,\"seconds\":%.9f,\"sum\":%.9f,"
+           "\"longest\":%.9f,\"reason\":\"%s\"}\n",
+           answered, wrong, broken, unanswered, offered, demand->seconds, (double)latency.total / 1e9, (double)longest / 1e9,
+           reason);
 }
 
 int main(void)

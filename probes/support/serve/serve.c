@@ -25,6 +25,7 @@ const char serve_refusal[] = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nC
 
 static double steps_per_ns;
 static pthread_mutex_t *the_lock;
+static const char *asked_port;
 
 /* --- a request and its answer ---------------------------------------------------------------------------------- */
 
@@ -100,32 +101,48 @@ uint32_t serve_work(uint32_t state, uint32_t steps)
     return state;
 }
 
+/* Each call keeps its frame: something of it is used after the next one. */
+static __attribute__((noinline)) uint32_t deep_work(uint32_t state, uint32_t steps, uint32_t depth)
+{
+    volatile uint32_t level = depth;
+    uint32_t result = depth > 1 ? deep_work(state, steps, depth - 1) : serve_work(state, steps);
+    return level == depth ? result : 0;
+}
+
+uint32_t serve_first_half(const struct request *request, uint32_t steps)
+{
+    return deep_work(request->crc, steps / 2, request->depth);
+}
+
+uint32_t serve_second_half(const struct request *request, uint32_t steps, uint32_t state)
+{
+    if (request->lock)
+        serve_lock();
+    uint32_t result = deep_work(state, steps - steps / 2, request->depth);
+    if (request->lock)
+        serve_unlock();
+    return result;
+}
+
 uint32_t serve_steps(const struct request *request)
 {
     return (uint32_t)((double)request->work_ns * steps_per_ns);
-}
-
-static double now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
 /* The fastest of many short stretches: whoever takes the CPU away for a while doesn't count. */
 static void calibrate(void)
 {
     enum { STEPS = 20000, STRETCHES = 500 };
-    double shortest = 1e18;
+    uint64_t shortest = UINT64_MAX;
     uint32_t state = 1;
     for (int stretch = 0; stretch < STRETCHES; stretch++) {
-        double began = now_ns();
+        uint64_t began = serve_now();
         state = serve_work(state, STEPS);
-        double took = now_ns() - began;
+        uint64_t took = serve_now() - began;
         if (took < shortest)
             shortest = took;
     }
-    steps_per_ns = STEPS / shortest;
+    steps_per_ns = STEPS / (double)shortest;
 }
 
 void serve_lock(void)
@@ -139,30 +156,6 @@ void serve_unlock(void)
 }
 
 /* --- blocking calls ---------------------------------------------------------------------------------------------- */
-
-static uint32_t whole(const struct request *request, uint32_t steps)
-{
-    uint32_t state = serve_work(request->crc, steps / 2);
-    if (request->wait_us) {
-        struct timespec left = {request->wait_us / 1000000, request->wait_us % 1000000 * 1000L};
-        while (nanosleep(&left, &left) != 0)
-            ;
-    }
-    if (request->lock)
-        serve_lock();
-    state = serve_work(state, steps - steps / 2);
-    if (request->lock)
-        serve_unlock();
-    return state;
-}
-
-/* Each call keeps its frame: something of it is used after the next one. */
-static __attribute__((noinline)) uint32_t deep(const struct request *request, uint32_t steps, uint32_t depth)
-{
-    volatile uint32_t level = depth;
-    uint32_t state = depth > 1 ? deep(request, steps, depth - 1) : whole(request, steps);
-    return level == depth ? state : 0;
-}
 
 static int send_all(int connection, const char *data, size_t size)
 {
@@ -178,17 +171,65 @@ static int send_all(int connection, const char *data, size_t size)
     return 0;
 }
 
+/* Without an answer there is nothing to go on with: the client sees the end of the whole service. */
+static void ask(const struct request *request, struct incoming *incoming)
+{
+    char text[SERVE_QUESTION + 1];
+    if (!incoming->asked)
+        incoming->asked = serve_dial_asked(0);
+    serve_question(text, request);
+    if (incoming->asked < 0 || send_all(incoming->asked, text, SERVE_QUESTION) != 0 ||
+        recv(incoming->asked, text, SERVE_QUESTION, MSG_WAITALL) != SERVE_QUESTION) {
+        fprintf(stderr, "the service that requests wait for does not answer: %s\n", strerror(errno));
+        exit(1);
+    }
+}
+
+static uint32_t whole(const struct request *request, uint32_t steps, struct incoming *incoming)
+{
+    uint32_t state = serve_work(request->crc, steps / 2);
+    if (request->wait_us && serve_asks()) {
+        ask(request, incoming);
+    } else if (request->wait_us) {
+        struct timespec left = {request->wait_us / 1000000, request->wait_us % 1000000 * 1000L};
+        while (nanosleep(&left, &left) != 0)
+            ;
+    }
+    if (request->lock)
+        serve_lock();
+    state = serve_work(state, steps - steps / 2);
+    if (request->lock)
+        serve_unlock();
+    return state;
+}
+
+/* Each call keeps its frame: something of it is used after the next one. */
+static __attribute__((noinline)) uint32_t deep(const struct request *request, uint32_t steps, uint32_t depth,
+                                               struct incoming *incoming)
+{
+    volatile uint32_t level = depth;
+    uint32_t state = depth > 1 ? deep(request, steps, depth - 1, incoming) : whole(request, steps, incoming);
+    return level == depth ? state : 0;
+}
+
+int serve_room(struct incoming *incoming)
+{
+    if (incoming->room - incoming->have >= 1024)
+        return 0;
+    size_t room = incoming->room ? 2 * incoming->room : 2048;
+    char *larger = realloc(incoming->data, room);
+    if (!larger)
+        return -1;
+    incoming->data = larger;
+    incoming->room = room;
+    return 0;
+}
+
 int serve_read(int connection, struct incoming *incoming)
 {
-    if (incoming->room - incoming->have < 1024) {
-        size_t room = incoming->room ? 2 * incoming->room : 2048;
-        char *larger = realloc(incoming->data, room);
-        if (!larger)
-            return -1;
-        incoming->data = larger;
-        incoming->room = room;
-    }
     ssize_t came;
+    if (serve_room(incoming) != 0)
+        return -1;
     do
         came = recv(connection, incoming->data + incoming->have, incoming->room - incoming->have, 0);
     while (came < 0 && errno == EINTR);
@@ -204,12 +245,19 @@ void serve_forget(struct incoming *incoming, size_t size)
     memmove(incoming->data, incoming->data + size, incoming->have);
 }
 
+void serve_done(struct incoming *incoming)
+{
+    if (incoming->asked > 0)
+        close(incoming->asked);
+    free(incoming->data);
+}
+
 int serve_whole(int connection, struct incoming *incoming)
 {
     struct request request;
     long used;
     while ((used = serve_parse(incoming->data, incoming->have, &request)) > 0) {
-        uint32_t steps = serve_steps(&request), state = deep(&request, steps, request.depth);
+        uint32_t steps = serve_steps(&request), state = deep(&request, steps, request.depth, incoming);
         char small[1024], *answer = small;
         if (SERVE_ANSWER_HEAD + request.answer > sizeof small && !(answer = malloc(SERVE_ANSWER_HEAD + request.answer)))
             return -1;
@@ -230,7 +278,7 @@ void serve_blocking(int connection)
     struct incoming incoming = {0};
     while (serve_read(connection, &incoming) > 0 && serve_whole(connection, &incoming) == 0)
         ;
-    free(incoming.data);
+    serve_done(&incoming);
     close(connection);
 }
 
@@ -247,11 +295,40 @@ static void make_lock(void)
     }
 }
 
+static int at_port(const char *port, struct sockaddr_in *address)
+{
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)),
+                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+int serve_asks(void)
+{
+    return asked_port != NULL;
+}
+
+int serve_dial_asked(int nonblocking)
+{
+    struct sockaddr_in address;
+    int one = 1, asked = at_port(asked_port, &address);
+    if (asked < 0 || connect(asked, (struct sockaddr *)&address, sizeof address) != 0 ||
+        setsockopt(asked, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0 ||
+        (nonblocking && fcntl(asked, F_SETFL, O_NONBLOCK) != 0))
+        return -1;
+    return asked;
+}
+
+void serve_question(char into[SERVE_QUESTION + 1], const struct request *request)
+{
+    snprintf(into, SERVE_QUESTION + 1, "%08x", request->wait_us);
+}
+
 static int listening(const char *port, int nonblocking)
 {
-    int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0), 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address;
+    int one = 1, listener = at_port(port, &address);
+    if (nonblocking)
+        fcntl(listener, F_SETFL, O_NONBLOCK);
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* connections inherit it */
     if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, SOMAXCONN) != 0) {
@@ -286,13 +363,16 @@ static int instrument(int argc, char **argv)
 int serve_main(int argc, char **argv, const struct serve_model *model)
 {
     if (argc >= 2 && strcmp(argv[1], "--about") == 0) {
-        printf("{\"title\":\"%s\",\"source\":\"%s\",\"threads\":%d,\"ends\":%s,\"version\":\"\"}\n", model->title,
-               model->source, model->threads, model->ends ? "true" : "false");
+        const char *lacks = model->lacks ? model->lacks() : NULL;
+        printf("{\"title\":\"%s\",\"source\":\"%s\",\"threads\":%d,\"each\":\"%s\",\"ends\":%s,\"lacks\":\"%s\",\"version\":\"\"}\n",
+               model->title, model->source, model->threads, model->each ? model->each : "", model->ends ? "true" : "false",
+               lacks ? lacks : "");
         return 0;
     }
     if (argc < 4 || strcmp(argv[1], "--serve") != 0)
         return instrument(argc, argv);
     signal(SIGPIPE, SIG_IGN);
+    asked_port = getenv("STEELYARD_SERVE_ASKED");
     calibrate();
     make_lock();
     model->serve(listening(argv[2], model->nonblocking), atoi(argv[3]));

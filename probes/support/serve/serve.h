@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +28,14 @@ struct request {
     size_t size; /* bytes, head included */
 };
 
+/* Nanoseconds of CLOCK_MONOTONIC. */
+static inline uint64_t serve_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 /* Where the first request of `data` ends: its bytes, 0 if it is not whole yet, -1 if it is none. */
 long serve_parse(const char *data, size_t size, struct request *request);
 
@@ -35,6 +44,11 @@ uint32_t serve_steps(const struct request *request);
 
 /* The state after so many steps. */
 uint32_t serve_work(uint32_t state, uint32_t steps);
+
+/* Its work before and after the wait, each as deep as asked for, the second half under the lock where that is asked for:
+ * for state machines, whose calls return before they wait. */
+uint32_t serve_first_half(const struct request *request, uint32_t steps);
+uint32_t serve_second_half(const struct request *request, uint32_t steps, uint32_t state);
 
 /* Writes an answer, SERVE_ANSWER_HEAD + request->answer bytes at most; returns how many. */
 size_t serve_answer(char *into, const struct request *request, uint32_t steps, uint32_t state);
@@ -50,7 +64,11 @@ void serve_unlock(void);
 struct incoming {
     char *data;
     size_t have, room;
+    int asked; /* its connection to the service that requests wait for, 0 if there is none yet */
 };
+
+/* Makes room for 1024 bytes more. 0, or -1 if there is no memory. */
+int serve_room(struct incoming *incoming);
 
 /* Reads what has come. 1: something, 0: nothing yet (of a socket that doesn't block), -1: the connection has ended. */
 int serve_read(int connection, struct incoming *incoming);
@@ -61,6 +79,20 @@ void serve_forget(struct incoming *incoming, size_t size);
 /* Answers all whole requests that have come, with blocking calls. 0, or -1 if the connection is to be closed. */
 int serve_whole(int connection, struct incoming *incoming);
 
+/* Frees what belongs to a connection, and closes what was asked for it. */
+void serve_done(struct incoming *incoming);
+
+/* Whether requests wait for another service (STEELYARD_SERVE_ASKED is its port), which is asked by SERVE_QUESTION bytes,
+ * the us to wait as hexadecimal digits, and answers the same bytes after that time. */
+#define SERVE_QUESTION 8
+int serve_asks(void);
+
+/* A connection to it, -1 if there is none. */
+int serve_dial_asked(int nonblocking);
+
+/* Writes the question of a request. */
+void serve_question(char into[SERVE_QUESTION + 1], const struct request *request);
+
 /* Serves one connection with blocking calls until it ends, and closes it: for models that give it a thread or process. */
 void serve_blocking(int connection);
 
@@ -69,8 +101,10 @@ struct serve_model {
     const char *title;    /* as people call it */
     const char *source;   /* where it is described */
     int threads;          /* as many as it has when nobody says how many; 0 if that is not the model's to choose */
+    const char *each;     /* "thread" or "process" if it keeps one for each open connection, "CPU" for a thread each, or NULL */
     int ends;             /* whether its processes end with their connections */
     int nonblocking;      /* whether the listener is to be so */
+    const char *(*lacks)(void); /* why it cannot run here, NULL if it can; may be left out */
     void (*serve)(int listener, int threads);
 };
 

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import zlib
+from contextlib import closing
 from importlib import metadata, util
 from typing import Callable, List, NamedTuple, NoReturn, Optional
 
@@ -25,6 +26,8 @@ _MASK = 0xFFFFFFFF
 
 #: The lock of the service, for models whose contexts are threads or wait as if they were.
 lock = threading.Lock()
+#: The port of the service that requests wait for; None where they wait for a timer.
+asked_port = int(os.environ["STEELYARD_SERVE_ASKED"]) if "STEELYARD_SERVE_ASKED" in os.environ else None
 _speed = {"steps per ns": 0.0}  #: of work, found out when a service starts
 
 
@@ -85,33 +88,66 @@ def answer(request: Request, steps: int, state: int) -> bytes:
     return head + b"%08x %08x %08x\n" % (request.crc, steps, state) + b"." * (request.answer - LEAST)
 
 
-def _deep(request: Request, steps: int, depth: int) -> int:
+def question(wait_us: int) -> bytes:
+    """What the other service is asked: it answers the same after that time."""
+    return b"%08x" % wait_us
+
+
+class _Asked:
+    """A connection's own to the service that its requests wait for, made for the first question."""
+
+    def __init__(self) -> None:
+        self._socket: Optional[socket.socket] = None
+
+    def wait(self, wait_us: int) -> None:
+        """Ask and wait for the answer; sleep where there is nobody to ask."""
+        if asked_port is None:
+            time.sleep(wait_us / 1e6)
+            return
+        if self._socket is None:
+            self._socket = socket.create_connection((HOST, asked_port))
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        asked = question(wait_us)
+        self._socket.sendall(asked)
+        came = 0
+        while came < len(asked):
+            chunk = self._socket.recv(len(asked) - came)
+            if not chunk:
+                raise ConnectionError("the service that requests wait for has ended")
+            came += len(chunk)
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+
+def _deep(request: Request, steps: int, depth: int, asked: _Asked) -> int:
     if depth > 1:
-        return _deep(request, steps, depth - 1)
+        return _deep(request, steps, depth - 1, asked)
     state = work(request.crc, steps // 2)
     if request.wait_us:
-        time.sleep(request.wait_us / 1e6)
+        asked.wait(request.wait_us)
     if request.lock:
         with lock:
             return work(state, steps - steps // 2)
     return work(state, steps - steps // 2)
 
 
-def respond(request: Request) -> bytes:
+def _respond(request: Request, asked: _Asked) -> bytes:
     """Do what is asked for, by calls that block."""
     steps = steps_of(request)
-    return answer(request, steps, _deep(request, steps, request.depth))
+    return answer(request, steps, _deep(request, steps, request.depth, asked))
 
 
 def connection(taken: socket.socket) -> None:
     """Serve one connection by calls that block until it ends, and close it."""
-    with taken:
+    with taken, closing(_Asked()) as asked:
         data = b""
         try:
             while True:
                 request = parse(data)
                 if request is not None:
-                    taken.sendall(respond(request))
+                    taken.sendall(_respond(request, asked))
                     data = data[request.size :]
                     continue
                 chunk = taken.recv(1 << 16)

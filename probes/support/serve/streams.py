@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import List
+from typing import List, Optional, Tuple
 
 import serve
 
@@ -12,12 +12,35 @@ import serve
 _locks: List[asyncio.Lock] = []
 
 
-async def _deep(request: serve.Request, steps: int, depth: int) -> int:
+class _Asked:
+    """A connection's own to the service that its requests wait for, made for the first question."""
+
+    def __init__(self) -> None:
+        self._streams: Optional[Tuple[asyncio.StreamReader, asyncio.StreamWriter]] = None
+
+    async def wait(self, wait_us: int) -> None:
+        """Ask and wait for the answer; sleep where there is nobody to ask."""
+        if serve.asked_port is None:
+            await asyncio.sleep(wait_us / 1e6)
+            return
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(serve.HOST, serve.asked_port)
+        reader, writer = self._streams
+        asked = serve.question(wait_us)
+        writer.write(asked)
+        await reader.readexactly(len(asked))
+
+    def close(self) -> None:
+        if self._streams is not None:
+            self._streams[1].close()
+
+
+async def _deep(request: serve.Request, steps: int, depth: int, asked: _Asked) -> int:
     if depth > 1:
-        return await _deep(request, steps, depth - 1)
+        return await _deep(request, steps, depth - 1, asked)
     state = serve.work(request.crc, steps // 2)
     if request.wait_us:
-        await asyncio.sleep(request.wait_us / 1e6)
+        await asked.wait(request.wait_us)
     if request.lock:
         async with _locks[0]:
             return serve.work(state, steps - steps // 2)
@@ -26,12 +49,13 @@ async def _deep(request: serve.Request, steps: int, depth: int) -> int:
 
 async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     data = b""
+    asked = _Asked()
     try:
         while True:
             request = serve.parse(data)
             if request is not None:
                 steps = serve.steps_of(request)
-                writer.write(serve.answer(request, steps, await _deep(request, steps, request.depth)))
+                writer.write(serve.answer(request, steps, await _deep(request, steps, request.depth, asked)))
                 await writer.drain()
                 data = data[request.size :]
                 continue
@@ -43,6 +67,7 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         writer.write(serve.REFUSAL)
     except ConnectionError:
         pass
+    asked.close()
     writer.close()
 
 

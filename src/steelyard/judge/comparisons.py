@@ -115,10 +115,12 @@ def _finite(sample: FloatArray) -> FloatArray:
     return sample[np.isfinite(sample)]
 
 
-def _compared(pairs: Sequence[_Pair], alpha: float, counted: Counted) -> tuple[Compared, ...]:
-    """All pairs judged as one family."""
-    if not pairs or alpha <= 0:
-        return tuple(_one(pair, pair.at(1.0), counted) for pair in pairs)
+def _compared(
+    pairs: Sequence[_Pair], alpha: float, counted: Counted, *, each_alone: bool = False
+) -> tuple[Compared, ...]:
+    """All pairs judged as one family, or each by itself."""
+    if not pairs or alpha <= 0 or each_alone:
+        return tuple(_one(pair, pair.at(min(1.0, 1 - alpha)), counted) for pair in pairs)
     family = hold([pair.at for pair in pairs], alpha)
     return tuple(_one(pair, member.held, counted) for pair, member in zip(pairs, family, strict=True))
 
@@ -278,10 +280,12 @@ def compare_cases(
     margin: float,
     alpha: float = 1 - VERDICT_CONFIDENCE,
     metric: str | None = None,
+    each_alone: bool = False,
 ) -> Comparisons:
     """Cases of one session by blocks. ``pairs``: what to call the pair, and the two names of cases.
 
-    metric: that of both sides which is compared; their main metrics when left out.
+    metric: that of both sides which is compared; their main metrics when left out. each_alone: the pairs are no family,
+    so that the confidence is that of each verdict by itself.
     """
     if session.header.imported is not None:  # its runs were in no blocks: nothing pairs them
         first, second = (with_only(as_file(session), {pair[side]: pair[0] for pair in pairs}) for side in (1, 2))
@@ -304,7 +308,7 @@ def compare_cases(
         b=labels[1],
         margin=margin,
         confidence=1 - alpha,
-        cases=_compared(made, alpha, "blocks"),
+        cases=_compared(made, alpha, "blocks", each_alone=each_alone),
         left_out=tuple(left_out),
         caveats=(),
         void=void_reason(controls(session, by_name)),

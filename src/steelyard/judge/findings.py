@@ -13,6 +13,7 @@ from steelyard.judge.cases import CaseFinding, judge_case, unsteady
 from steelyard.judge.controls import Control, controls, void_reason
 from steelyard.judge.curves import Curve, Matrix, find_curves, find_matrices
 from steelyard.judge.knees import Knee, RatePoint, knees
+from steelyard.judge.models import Models, models
 from steelyard.judge.prices import PriceList, price_lists
 from steelyard.judge.published import Published
 from steelyard.judge.reasons import Missing, Reason
@@ -50,6 +51,7 @@ class Findings(Record, frozen=True, kw_only=True):
     prices: tuple[PriceList, ...] = ()
     knees: tuple[Knee, ...] = ()
     caches: CacheLevels | None = None
+    models: Models | None = None
     titles: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
@@ -121,6 +123,7 @@ def judge(session: Session, library: Library | None = None) -> Findings:
         prices=price_lists(session, cases),
         knees=knees(_rate_points(session, cases)),
         caches=cache_levels(all_runs, session.header.machine.facts),
+        models=models(session, cases, all_runs),
         skips=(*session.skips, *(unsteady(runs) for runs in all_runs if runs.mostly_unsteady)),
         failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
         leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},

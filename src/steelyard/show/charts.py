@@ -18,9 +18,11 @@ import altair as alt
 import vl_convert
 
 from steelyard.judge.comparisons import Compared, Comparisons
+from steelyard.judge.models import Models, Standing
 from steelyard.judge.plots import Plot, ReferencePoint, Series, Spot
 from steelyard.judge.report import Report
 from steelyard.limits import V8_BYTES, require_addresses
+from steelyard.show import models as in_models
 from steelyard.show import naming
 from steelyard.show.comparison import interval as change_interval
 from steelyard.show.comparison import verdict
@@ -689,6 +691,52 @@ def _round_ratios(furthest: float) -> list[float]:
     return [*(tick for tick in below if tick * furthest > 1), 1, *(tick for tick in above if tick < furthest)]
 
 
+def models(found: Models, title: str, theme: Theme = PAGE) -> Row:
+    """How many times as much as the cheapest each model takes: models down, loads across, a field each.
+
+    What is within the margin has the colour of what is equivalent; what is dearer is the darker the dearer it is.
+    """
+    names = [", ".join(map(in_models.setting, load.asked)) or "this load" for load in found.loads]
+    rows = [
+        {
+            "model": served.title,
+            "load": name,
+            "far": math.log2(max(1.0, served.ratio)),
+            "words": in_models.cell(served).split()[0] if served.standing is not Standing.CHEAPEST else "1",
+            "kind": "enough" if served.standing.good_enough else served.standing.value,
+            "tip": f"{served.title}\n{name}\n{format_quantity(served.cost_s, 's')}, {served.standing.value}",
+        }
+        for load, name in zip(found.loads, names, strict=True)
+        for served in load.served
+    ]
+    x = alt.X(
+        "load:N",
+        sort=None,
+        axis=alt.Axis(title=None, orient="top", labelAngle=-35, labelLimit=260, ticks=False, domain=False),
+    )
+    y = alt.Y(
+        "model:N",
+        sort=list(found.titles.values()),
+        axis=alt.Axis(title=None, labelLimit=260, ticks=False, domain=False),
+    )
+    far = alt.Scale(domain=[0, 3], range=[0.12, 0.75], clamp=True)
+    drawing = _Drawing(theme)
+    for kind, colour in (("enough", theme.series[2]), ("dearer", theme.series[1]), ("undecided", theme.soft)):
+        some = [row for row in rows if row["kind"] == kind]
+        opacity = alt.value(0.45) if kind == "enough" else alt.Opacity("far:Q", scale=far, legend=None)
+        drawing.add(
+            kind,
+            some,
+            lambda chart, colour=colour, opacity=opacity: chart.mark_rect(color=colour).encode(  # type: ignore[misc]
+                x=x, y=y, opacity=opacity, tooltip="tip:N"
+            ),
+        )
+    drawing.add(
+        "words", rows, lambda chart: chart.mark_text(color=theme.ink, fontSize=10).encode(x=x, y=y, text="words:N")
+    )
+    return drawing.spec(title, _ROW * len(found.titles))
+
+
 # --- without a browser ------------------------------------------------------------------------------------------------
 
 
@@ -715,6 +763,8 @@ def files(report: Report) -> dict[str, Row]:
                 found |= {f"{plot.id}-{part}": curves(plot, FILE, part) for part in range(len(plot.parts))}
                 if not plot.parts:
                     found[plot.id] = curves(plot, FILE)
+        if of_models := judged.findings.models:
+            found[f"{judged.prefix}models"] = models(of_models, in_models.TITLE, FILE)
     for number, compared in enumerate(report.comparisons):
         cases = sorted(compared.cases, key=lambda case: (-case.ratio, case.case))
         if cases:

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -49,7 +50,38 @@ type Model struct {
 var (
 	stepsPerNs float64
 	lock       sync.Mutex
+	// The port of the service that requests wait for; a timer where there is none.
+	askedPort = os.Getenv("STEELYARD_SERVE_ASKED")
 )
+
+// A connection's own to the service that requests wait for, made for its first question.
+type asked struct{ connection net.Conn }
+
+func (asked *asked) wait(us uint32) {
+	if askedPort == "" {
+		time.Sleep(time.Duration(us) * time.Microsecond)
+		return
+	}
+	var err error
+	if asked.connection == nil {
+		if asked.connection, err = net.Dial("tcp", "127.0.0.1:"+askedPort); err != nil {
+			leave(1, err)
+		}
+	}
+	question := fmt.Appendf(nil, "%08x", us)
+	if _, err = asked.connection.Write(question); err == nil {
+		_, err = io.ReadFull(asked.connection, question)
+	}
+	if err != nil {
+		leave(1, err)
+	}
+}
+
+func (asked *asked) close() {
+	if asked.connection != nil {
+		asked.connection.Close()
+	}
+}
 
 func number(text []byte, most uint64) (uint32, bool) {
 	value, err := strconv.ParseUint(string(text), 10, 32)
@@ -114,13 +146,13 @@ func work(state, steps uint32) uint32 {
 }
 
 //go:noinline
-func (request *Request) deep(steps, depth uint32) uint32 {
+func (request *Request) deep(steps, depth uint32, other *asked) uint32 {
 	if depth > 1 {
-		return request.deep(steps, depth-1) + depth - depth
+		return request.deep(steps, depth-1, other) + depth - depth
 	}
 	state := work(request.CRC, steps/2)
 	if request.WaitUs > 0 {
-		time.Sleep(time.Duration(request.WaitUs) * time.Microsecond)
+		other.wait(request.WaitUs)
 	}
 	if request.Lock == 1 {
 		lock.Lock()
@@ -129,10 +161,10 @@ func (request *Request) deep(steps, depth uint32) uint32 {
 	return work(state, steps-steps/2)
 }
 
-// Respond does what the request asks for and appends the answer.
-func (request *Request) Respond(into []byte) []byte {
+// Does what the request asks for and appends the answer.
+func (request *Request) respond(into []byte, other *asked) []byte {
 	steps := uint32(float64(request.WorkNs) * stepsPerNs)
-	state := request.deep(steps, request.Depth)
+	state := request.deep(steps, request.Depth, other)
 	into = fmt.Appendf(into, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%08x %08x %08x\n",
 		request.Answer, request.CRC, steps, state)
 	return append(into, bytes.Repeat([]byte("."), int(request.Answer)-least)...)
@@ -143,6 +175,8 @@ func Connection(connection net.Conn) {
 	defer connection.Close()
 	data := make([]byte, 0, 2048)
 	var answer []byte
+	var other asked
+	defer other.close()
 	for {
 		request, err := Parse(data)
 		if err != nil {
@@ -150,7 +184,7 @@ func Connection(connection net.Conn) {
 			return
 		}
 		if request != nil {
-			answer = request.Respond(answer[:0])
+			answer = request.respond(answer[:0], &other)
 			if _, err := connection.Write(answer); err != nil {
 				return
 			}

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from steelyard.judge.comparisons import Compared, Comparisons
+from steelyard.judge.models import Models
 from steelyard.judge.plots import Plot, Series
 from steelyard.show import charts, naming, steps
+from steelyard.show import models as in_models
 from steelyard.show.comparison import interval, verdict
 from steelyard.show.naming import PLACES
 from steelyard.show.page.markup import Markup, data, fold, joined, named, table, tag
@@ -261,6 +263,18 @@ _GLYPHS = {"different": "◆", "equivalent": "●", "undecided": "□"}
 def _verdict(case: Compared, margin: float) -> str:
     better = "" if case.verdict != "different" else (", worse" if case.worse else ", better")
     return f"{_GLYPHS[case.verdict]} {verdict(case, margin)}{better}"
+
+
+def models(name: str, found: Models) -> Markup:
+    """Which model serves which load; the tables beside it have the same in words."""
+    return _figure(
+        name,
+        _sentence(in_models.TITLE).rstrip("."),
+        [f" {in_models.legend(found)}"],
+        charts.models(found, in_models.TITLE),
+        [],
+        f"{in_models.TITLE}: {len(found.titles)} models under {len(found.loads)} loads, as in the tables below.",
+    )
 
 
 def all_of(figures: Iterable[str]) -> Markup:

@@ -8,9 +8,10 @@ import math
 from steelyard.judge.caches import PROBE
 from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Matrix
+from steelyard.judge.models import QUESTION
 from steelyard.judge.plots import question_of
 from steelyard.judge.report import Judged
-from steelyard.show import caches, figure_text, naming
+from steelyard.show import caches, figure_text, models, naming
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, named, table, tag
 from steelyard.units import counted, format_interval, format_quantity
@@ -59,6 +60,7 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
     return joined(
         [
             tag("p", f"{counted(len(mechanisms), 'mechanism')} in {counted(len(cases), 'case')}.", class_="lead"),
+            *_models(judged, question),
             *(figures.curves(plot) for plot in plots if plot.drawn),
             figures.short_curves([plot for plot in plots if not plot.drawn]),
             *([listed(figure_text.knee(knee) for knee in knees)] if knees else []),
@@ -78,6 +80,33 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
             ),
         ]
     )
+
+
+def _models(judged: Judged, question: str) -> list[Markup]:
+    found = judged.findings.models
+    if found is None or question != QUESTION:
+        return []
+    sheets = [
+        table(
+            ("model", *(", ".join(head) for head in sheet.heads)),
+            ((title, *map(models.cell, cells)) for title, cells in sheet.rows),
+            caption=", ".join(filter(None, (models.TITLE, sheet.over))),
+        )
+        for sheet in models.sheets(found)
+    ]
+    of_threads = [tag("h4", "Where a thread a connection is good enough"), listed(models.threads(found))]
+    return [
+        tag("h3", _capital(models.TITLE)),
+        figures.models(f"{judged.prefix}models", found),
+        fold("The same in tables", *sheets),
+        tag("p", models.legend(found)),
+        tag("p", f"All loads: {models.asked_of_all(found)}."),
+        *(of_threads if found.threads else []),
+    ]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _caches(judged: Judged, question: str) -> list[Markup]:
