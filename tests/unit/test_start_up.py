@@ -30,7 +30,7 @@ def test_what_measures_and_judges_nothing_imports_no_library_for_it(arguments):
     assert imported(*arguments) & HEAVY == set()
 
 
-def test_a_session_is_shown_without_charts_sql_and_the_web():
+def test_a_session_is_shown_without_distributions_charts_sql_and_the_web():
     found = imported("show", str(SESSION))
-    assert found & (HEAVY - {"numpy", "scipy"} | {"scipy.optimize"}) == set()
+    assert found & (HEAVY - {"numpy"}) == set()
     assert "http" not in found

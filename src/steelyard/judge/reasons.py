@@ -7,85 +7,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum, auto
+from enum import Enum
 from typing import NoReturn
 
 from steelyard.records import Record
 
-
-class Why(Enum):
-    """What is meant; the sentence of each stands in `show.reasons`, with the facts that it takes."""
-
-    OF_ONE = auto()
-    ALL = auto()
-    # controls
-    COPIES_DIFFER = auto()
-    PLANTED = auto()
-    DRIFT = auto()
-    LEVELS_DRIFTED = auto()
-    NO_TIME = auto()
-    VOID = auto()
-    # the runs of a case
-    UNPINNED = auto()
-    UNPINNED_ON_ONE = auto()
-    UNPINNED_ON_SEVERAL = auto()
-    SHAPES = auto()
-    SHAPES_UNSTEADY = auto()
-    UNSTEADY = auto()
-    FEW_RUNS = auto()
-    OVERHEAD_LARGER = auto()
-    DISTURBED = auto()
-    FAILED_RUNS = auto()
-    WITHOUT_KERNEL = auto()
-    NOT_COUNTED = auto()
-    COUNTED_BY_TURNS = auto()
-    # evidence
-    NO_CASE = auto()
-    NO_METRIC = auto()
-    NO_OVERHEAD = auto()
-    NEVER_HAPPENED = auto()
-    SEVERAL_CASES = auto()
-    OTHER_CASES = auto()
-    OTHER_CASES_PLACED = auto()
-    A_CHOICE_LEFT = auto()
-    IMPORTED = auto()
-    RUN_FAILED = auto()
-    OTHER_UNIT = auto()
-    NOT_ABOVE_ZERO = auto()
-    NO_COMMON_BLOCK = auto()
-    NO_BLOCK_WITH_ALL = auto()
-    # verdicts
-    FEW_POINTS = auto()
-    FEW_POINTS_WITHIN = auto()
-    FEW_BLOCKS_AT_A_POINT = auto()
-    POINT_NOT_ABOVE_ZERO = auto()
-    NO_ONE_FORM = auto()
-    FORM_CHANGES = auto()
-    FEW_BLOCKS = auto()
-    NOT_IN_THE_FAMILY = auto()
-    ACROSS_AN_END = auto()
-    # comparisons
-    NOT_MEASURED = auto()
-    ONLY_IN = auto()
-    NOT_BOTH_HAVE = auto()
-    NO_BLOCK_OF_BOTH = auto()
-    NO_PARTNER = auto()
-    NO_SENTINEL = auto()
-    TWO_MACHINES = auto()
-    MACHINES_OF_KEY = auto()
-    WHATEVER_CHANGED = auto()
-    PROCESSES_UNKNOWN = auto()
-    NOT_INTERLEAVED = auto()
-    # sessions over time, fleets, the live machine
-    OTHER_METRIC = auto()
-    VOID_SESSIONS = auto()
-    FEW_SESSIONS = auto()
-    ZERO_MEDIAN = auto()
-    NOT_COMPLETE = auto()
-    FEW_MACHINES = auto()
-    ONE_SESSION_EACH = auto()
-    OF_ANOTHER_MACHINE = auto()
-    NO_CURVE_OF_SWITCHES = auto()
+#: What is meant, by the modules that mean it. `show.reasons` has the sentence of each, with the facts that it takes.
+Why = Enum(
+    "Why",
+    """
+    OF_ONE ALL
+    COPIES_DIFFER PLANTED DRIFT LEVELS_DRIFTED NO_TIME VOID
+    UNPINNED UNPINNED_ON_ONE UNPINNED_ON_SEVERAL SHAPES SHAPES_UNSTEADY UNSTEADY FEW_RUNS OVERHEAD_LARGER DISTURBED
+    FAILED_RUNS WITHOUT_KERNEL NOT_COUNTED COUNTED_BY_TURNS
+    NO_CASE NO_METRIC NO_OVERHEAD NEVER_HAPPENED SEVERAL_CASES OTHER_CASES OTHER_CASES_PLACED A_CHOICE_LEFT IMPORTED
+    RUN_FAILED OTHER_UNIT NOT_ABOVE_ZERO NO_COMMON_BLOCK NO_BLOCK_WITH_ALL
+    FEW_POINTS FEW_POINTS_WITHIN FEW_BLOCKS_AT_A_POINT POINT_NOT_ABOVE_ZERO NO_ONE_FORM FORM_CHANGES FEW_BLOCKS
+    NOT_IN_THE_FAMILY ACROSS_AN_END
+    NOT_MEASURED ONLY_IN NOT_BOTH_HAVE NO_BLOCK_OF_BOTH NO_PARTNER NO_SENTINEL TWO_MACHINES MACHINES_OF_KEY
+    WHATEVER_CHANGED PROCESSES_UNKNOWN NOT_INTERLEAVED
+    OTHER_METRIC VOID_SESSIONS FEW_SESSIONS ZERO_MEDIAN NOT_COMPLETE FEW_MACHINES ONE_SESSION_EACH
+    OF_ANOTHER_MACHINE NO_CURVE_OF_SWITCHES
+    """,
+)
 
 
 class Reason:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from steelyard.nouns.base import Placement, Record, Scalar
 
@@ -47,6 +48,7 @@ class CasePattern(Record, frozen=True, kw_only=True):
     placement: str | None = None
 
     @classmethod
+    @lru_cache(maxsize=8192)  # every table and claim asks for the same few names again and again
     def parse(cls, text: str) -> CasePattern | None:
         """Read ``question/way[param=value]@placement``; None if the text has another form."""
         match = _CASE_NAME.fullmatch(text)

@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from steelyard.judge.stats.checks import FloatArray, costs
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
@@ -198,6 +197,8 @@ def _rise_by(shape: FloatArray, cost: FloatArray, confidence: float) -> tuple[fl
     residual = orthogonal @ target - 1
     freedom = cost.size - 2
     error = math.sqrt(float(residual @ residual) / freedom) / abs(float(triangle[1, 1]))
+    from scipy import special  # takes 0.15 s, and most sessions have no curve
+
     half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
     if base <= 0:
         return (climb - half) / float(cost.max()), math.inf

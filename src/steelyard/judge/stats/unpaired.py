@@ -15,7 +15,6 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from steelyard.judge.stats import rank_sum
 from steelyard.judge.stats.checks import FloatArray, costs
@@ -114,6 +113,8 @@ def _small_reach(sample: FloatArray, confidence: float) -> float:
     n = sample.size
     if n == 1:
         return math.inf
+    from scipy import special  # takes 0.15 s, and only a few runs of two sessions need it
+
     quantile = float(special.stdtrit(n - 1, (1 + confidence) / 2))
     return _MEDIAN_PENALTY * quantile * float(np.std(sample, ddof=1)) / math.sqrt(n)
 

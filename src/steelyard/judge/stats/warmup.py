@@ -10,12 +10,12 @@ here are those of `changes`, which also suit series of tens; steps can hide a sl
 drift either (Mann 1945, Nonparametric Tests Against Trend, Econometrica 13).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from steelyard.judge.stats.changes import find_changes
 from steelyard.judge.stats.checks import FloatArray, costs
@@ -67,4 +67,4 @@ def _drifts(level: FloatArray) -> bool:
     later_less_earlier = np.sign(level[None, :] - level[:, None])
     score = abs(float(np.sum(np.triu(later_less_earlier)))) - 1
     deviation = np.sqrt(n * (n - 1) * (2 * n + 5) / 18)
-    return bool(2 * special.ndtr(-score / deviation) <= _ALPHA)
+    return math.erfc(score / deviation / math.sqrt(2)) <= _ALPHA
