@@ -26,6 +26,7 @@
 #define DEFAULT_DEADLINE_S 60
 #define COUNTED_VALUES 3 /* counts vary little: three tell an outlier */
 #define MAX_OPERATIONS (UINT64_C(1) << 40)
+#define SETTLED_NS 100000000
 #define MAX_CAVEATS 8
 #define MAX_HISTOGRAMS 4
 
@@ -701,12 +702,26 @@ static void count_values(struct probe_run *run, uint64_t operations, struct prob
     counters_close();
 }
 
+/* Contexts that nobody pins begin on the CPU of the one that started them. The kernel spreads them over the CPUs some tens
+ * of milliseconds later, and a round trip over a pipe then takes ten times as long: what was timed before that would
+ * be a mixture of both, by how long the run was. So batches go untimed until that is over. */
+static void settle(struct probe_run *run)
+{
+    if (run->placement != PROBE_FREE || !run->contexts)
+        return;
+    uint64_t end_ns = probe_now_ns() + SETTLED_NS, operations = 1;
+    while (probe_now_ns() < end_ns)
+        if (run_batch(run, operations).wall_ns < SETTLED_NS / 100 && operations < MAX_OPERATIONS)
+            operations *= 2;
+}
+
 static void measure(struct probe_run *run, const struct options *options)
 {
     struct probe_value *values = calloc(options->values, sizeof *values);
     if (!values)
         probe_fail("out of memory");
     set_up(run);
+    settle(run);
     uint64_t operations = options->operations, search_start = probe_now_ns(), search_ns = 0;
     if (operations)
         run_batch(run, 1 + operations / 8); /* warm-up: page faults and caches of the first batch are not the subject */
