@@ -32,6 +32,23 @@ def test_an_unclear_row_beside_a_clear_one_stays_unclear():
     assert unclear > 0.1
 
 
+def test_one_block_with_a_busy_neighbour_does_not_outweigh_nineteen_that_agree():
+    """Of the share of yields that switch, 0.95 is doubted: all did, but for one block in which hardly any did."""
+    row = np.array([0.05] * 19 + [-0.4])
+    others = np.random.default_rng(5).normal(size=(100, 20))
+    assert sign_flips.adjusted([row, *others])[0] <= 0.04
+
+
+def test_what_is_clear_leaves_the_family_of_what_is_less_clear():
+    generator = np.random.default_rng(8)
+    unclear = [0.4 * generator.normal(size=14) + 0.4 for _ in range(10)]
+    clear = [1.0 + 0.4 * generator.normal(size=14) for _ in range(150)]
+    alone, together = sign_flips.adjusted(unclear), sign_flips.adjusted([*clear, *unclear])[150:]
+    assert (together >= alone).all()
+    single_step = sign_flips.adjusted([*unclear, *(0.4 * generator.normal(size=14) for _ in range(150))])[:10]
+    assert together.mean() < single_step.mean()
+
+
 def test_missing_blocks_are_left_out():
     missing = [1.0, np.nan, 1.01, 0.99, 1.02, 0.98, 1.0, np.nan]
     assert sign_flips.adjusted([missing]) == pytest.approx([1 / 32])
