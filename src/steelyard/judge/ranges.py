@@ -20,6 +20,8 @@ from steelyard.judge.stats.planning import fewest_blocks, forecast
 from steelyard.judge.stats.summary import median_interval, middle
 
 ALPHA = 1 - VERDICT_CONFIDENCE
+#: More blocks than these nobody measures for one statement.
+_MOST_BLOCKS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,11 @@ class RangeTest:
     at_most: float | None
     estimate_at: Callable[[float], Estimate]
     rows: tuple[FloatArray, ...]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that it rests on."""
+        return self.estimate_at(VERDICT_CONFIDENCE).n
 
     @property
     def alone(self) -> ClaimVerdict:
@@ -140,5 +147,6 @@ def blocks_more(test: RangeTest, edges: int) -> int | None:
             p_equivalent=1.0,
         ),
         seconds_per_block=0.0,
+        most=_MOST_BLOCKS,
     )
     return None if foreseen is None else foreseen.blocks

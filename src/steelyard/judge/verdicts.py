@@ -87,7 +87,8 @@ class RangeSeen(Record, frozen=True, kw_only=True):
 class GrowthSeen(Record, frozen=True, kw_only=True):
     """The form of a curve; "cannot tell" where several ``candidates`` remain. Rises are relative, over the sweep.
 
-    ``stable``: leaving out any one block gives the same form.
+    ``stable``: leaving out any one block gives the same form. ``excluded``: the claimed form is ruled out, also without
+    any one of the blocks.
     """
 
     parameter: str
@@ -99,13 +100,18 @@ class GrowthSeen(Record, frozen=True, kw_only=True):
     rise_low: float
     rise_high: float
     stable: bool
+    excluded: bool = False
 
 
 class Settle(Record, frozen=True, kw_only=True):
-    """What would decide: so many more blocks of the same session, or None where no number of them will."""
+    """What would decide: so many more blocks of the same session, or None where no number of them will.
+
+    ``first``: these blocks give the first interval; how many decide is not known before.
+    """
 
     blocks: int | None
     minutes: float | None
+    first: bool = False
 
 
 class ClaimFinding(Record, frozen=True, kw_only=True):
@@ -269,7 +275,7 @@ def _growth(points: dict[int, Column], rule: Growth, cpus: int) -> _Evidence:
     placed = columns[0].runs.planned.case.placement
     fit = partial(_fit, list(points), cpus=None if placed == "same" else float(cpus))
     fitted = fit(table)
-    without_one = [fit(np.delete(table, block, axis=1)).form for block in range(table.shape[1])]
+    without_one = [fit(np.delete(table, block, axis=1)) for block in range(table.shape[1])]
     return _Evidence(
         columns,
         growth=GrowthSeen(
@@ -281,7 +287,8 @@ def _growth(points: dict[int, Column], rule: Growth, cpus: int) -> _Evidence:
             misfit=fitted.misfit,
             rise_low=fitted.rise_low,
             rise_high=fitted.rise_high,
-            stable=all(form == fitted.form for form in without_one),
+            stable=all(one.form == fitted.form for one in without_one),
+            excluded=all(rule.form in one.ruled_out for one in (fitted, *without_one)),
         ),
     )
 
@@ -334,10 +341,13 @@ def _of_all(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
 
 
 def _of_growth(seen: GrowthSeen) -> ClaimVerdict:
-    """Decided only by a form that is told, and told without any one of the blocks as well."""
-    if seen.form == "cannot tell" or not seen.stable:
-        return ClaimVerdict.UNDECIDED
-    return ClaimVerdict.HOLDS if seen.form == seen.claimed else ClaimVerdict.FAILS
+    """It holds only by a form that is told, and told without any one of the blocks as well.
+
+    It fails as soon as the claimed form is out of the question, although several others may remain.
+    """
+    if seen.excluded:
+        return ClaimVerdict.FAILS
+    return ClaimVerdict.HOLDS if seen.stable and seen.form == seen.claimed else ClaimVerdict.UNDECIDED
 
 
 def _why_growth(seen: GrowthSeen | None, verdict: ClaimVerdict) -> Reason | None:
@@ -347,7 +357,7 @@ def _why_growth(seen: GrowthSeen | None, verdict: ClaimVerdict) -> Reason | None
 
 
 def _why(undecided: Sequence[ranges.RangeTest], edges: int) -> Reason:
-    fewest = min(test.estimate_at(VERDICT_CONFIDENCE).n for test in undecided)
+    fewest = min(test.blocks for test in undecided)
     if fewest < fewest_blocks():
         return Reason(Why.FEW_BLOCKS, n=fewest, needed=fewest_blocks())
     if all(test.alone is not ClaimVerdict.UNDECIDED for test in undecided):
@@ -361,7 +371,8 @@ def _settle(undecided: Sequence[ranges.RangeTest], edges: int, block_s: float) -
     known = [blocks for blocks in needed if blocks is not None]
     if len(known) < len(needed):
         return Settle(blocks=None, minutes=None)
-    return Settle(blocks=max(known), minutes=max(known) * block_s / 60)
+    first = any(test.blocks < fewest_blocks() for test in undecided)
+    return Settle(blocks=max(known), minutes=max(known) * block_s / 60, first=first)
 
 
 def _seen(column: Column) -> FigureSeen:

@@ -191,8 +191,15 @@ def _claimed(seen: RangeSeen) -> str:
 
 
 def _growth(growth: GrowthSeen) -> str:
-    told = f"grows as {growth.form}" if growth.form not in {"1", "cannot tell"} else growth.form
-    told = "does not grow" if growth.form == "1" else told
+    match growth.form:
+        case "1":
+            told = "does not grow"
+        case "cannot tell" if growth.excluded:
+            told = f"does not grow as {growth.claimed}"
+        case "cannot tell":
+            told = "cannot tell"
+        case form:
+            told = f"grows as {form}"
     return (
         f"{told} over {growth.parameter} (weight {growth.weight:.0%}, possible: {', '.join(growth.candidates)}; "
         f"misfit {growth.misfit:.0%}); claimed: {growth.claimed}"
@@ -210,7 +217,9 @@ def _figure(figure: FigureSeen, titles: Titles) -> str:
 
 def _settle(settle: Settle) -> str:
     if settle.blocks is None or settle.minutes is None:
-        return "it lies on an end of the range: more blocks will not tell"
+        return "it lies too near to an end of the range, or scatters too far, for more blocks to tell"
+    if settle.first:
+        return f"{counted(settle.blocks, 'block')} more give the first interval, {_time(settle.minutes)}"
     return f"about {counted(settle.blocks, 'block')} more, {_time(settle.minutes)}"
 
 

@@ -159,6 +159,31 @@ def test_a_growth_that_hangs_on_one_block_is_undecided():
     assert found.reason
 
 
+def test_a_growth_that_is_out_of_the_question_fails_although_several_others_remain():
+    """It rises up to 10 contexts and hardly beyond: no line, whatever it is."""
+    saturates = dict(zip((2, 4, 8, 10, 20, 40), (1.19, 1.24, 1.40, 1.51, 1.54, 1.56), strict=True))
+    found = judged(weighed(swept(lambda n: saturates[n] * 1e-6, ns=tuple(saturates))), **LINEAR)
+    assert found.growth.form == "cannot tell"
+    assert found.growth.excluded
+    assert found.verdict is ClaimVerdict.FAILS
+    assert found.reason is None
+
+
+def test_a_constant_that_wins_for_want_of_points_rules_no_growth_out():
+    noise = [1.0, 1.06, 0.97, 1.08, 1.02]
+    costs = dict(zip((1, 2, 4, 8, 16), noise, strict=True))
+    found = judged(weighed(swept(lambda n: costs[n] * 1e-6, ns=tuple(costs))), **LINEAR)
+    assert found.verdict is ClaimVerdict.UNDECIDED
+
+
+def test_with_too_few_blocks_what_is_missing_are_the_first_intervals():
+    few = judged(weighed({A: steady(55e-6, 3)}), **FIGURE)
+    assert (few.settle.blocks, few.settle.first) == (3, True)
+    across = judged(weighed({A: [40e-6, 70e-6] * 5}), **FIGURE)
+    assert across.verdict is ClaimVerdict.UNDECIDED
+    assert not across.settle.first
+
+
 def test_the_doubts_of_its_runs_travel_with_a_verdict():
     session = weighed({A: steady(55e-6)})
     first = msgspec.structs.replace(session.runs[0], caveats=("the clock jumped",), disturbed=("steal",))

@@ -87,7 +87,7 @@ def test_the_method_stands_below():
 def test_an_undecided_claim_says_what_would_decide():
     text = entry(printed(weighed({case: costs[:4] for case, costs in CALLS.items()})), "system-call-negligible")
     assert "without an interval" in text
-    assert "to tell about 2 blocks more, under a minute" in text
+    assert "to tell 2 blocks more give the first interval, under a minute" in text
 
 
 @pytest.mark.parametrize("width", [60, 150])

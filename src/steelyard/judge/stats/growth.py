@@ -49,6 +49,8 @@ class Growth:
     base, slope: of base + slope f(n) + extra, in the unit of the cost, for the likeliest form (slope 0 when constant).
     break_at: the n past which extra applies, None when there is no break. extra: the additional slope past it, in
     (f(n) - f(break_at)), or the step for a constant. misfit: root mean square of the relative error.
+    ruled_out: all other forms where one is told; else the growing forms that other growing forms leave no chance, which
+    have as many coefficients: that a constant wins with few points says nothing.
     rise_low, rise_high: an interval for the relative rise of the cost over the range, 0.1 for 10 %: by the form that is
     told, or the widest that a growing form gives.
     """
@@ -63,6 +65,7 @@ class Growth:
     misfit: float
     rise_low: float
     rise_high: float
+    ruled_out: tuple[Form, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,7 @@ def fit_growth(
         misfit=best.misfit,
         rise_low=rise[0],
         rise_high=rise[1],
+        ruled_out=_ruled_out(form, weights, best.misfit, confidence),
     )
 
 
@@ -238,6 +242,18 @@ def _possible(ranked: list[Form], weights: dict[Form, float], confidence: float)
     """The likeliest forms that together reach the confidence."""
     reached = np.cumsum([weights[form] for form in ranked])
     return tuple(ranked[: int(np.searchsorted(reached, confidence)) + 1])
+
+
+def _ruled_out(form: Answer, weights: dict[Form, float], misfit: float, confidence: float) -> tuple[Form, ...]:
+    if form != "cannot tell":
+        return tuple(other for other in _SHAPES if other != form)
+    growing: dict[Form, float] = {shape: weight for shape, weight in weights.items() if shape != "1"}
+    whole = math.fsum(growing.values())
+    if misfit > _WORST_MISFIT or whole == 0:
+        return ()
+    ranked = sorted(growing, key=lambda shape: -growing[shape])
+    possible = _possible(ranked, {shape: weight / whole for shape, weight in growing.items()}, confidence)
+    return tuple(shape for shape in ranked if shape not in possible)
 
 
 def _representative(fits: list[_Fit], form: Answer) -> _Fit:
