@@ -19,8 +19,8 @@ import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
@@ -82,13 +82,14 @@ class FleetData:
     """The numbers of a fleet: one a run, never pooled.
 
     ``owner``: the machine of each session, by its place in ``machines``. ``numbers``: shape (sessions, cases, blocks),
-    NaN where there is no run that counts.
+    NaN where there is no run that counts. ``titles``: of mechanisms, by probe, where they are known.
     """
 
     machines: tuple[FleetMachine, ...]
     cases: tuple[FleetCase, ...]
     owner: IntArray
     numbers: FloatArray
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 class Oddity(Record, frozen=True, kw_only=True):
@@ -148,13 +149,14 @@ class GroupFindings(Record, frozen=True, kw_only=True):
 
 
 class FleetFindings(Record, frozen=True, kw_only=True):
-    """All that may be said of a fleet."""
+    """All that may be said of a fleet. ``titles``: of mechanisms, by probe."""
 
     margin: float
     confidence: float
     groups: tuple[GroupFindings, ...]
     sessions: int
     left_out: tuple[Said, ...] = ()
+    titles: Mapping[str, str] = {}
 
 
 # --- from sessions to numbers -----------------------------------------------------------------------------------------
@@ -170,7 +172,9 @@ def gather(sessions: Iterable[Session]) -> tuple[FleetData, tuple[Reason, ...]]:
     owner: list[int] = []
     samples: list[dict[int, FloatArray]] = []
     left_out = []
+    titles: dict[str, str] = {}
     for session in sessions:
+        titles |= session.header.titles
         by_name = {runs.planned.case.name: runs for runs in case_runs(session)}
         void = void_reason(controls(session, by_name))
         if session.end is None or void:
@@ -193,7 +197,8 @@ def gather(sessions: Iterable[Session]) -> tuple[FleetData, tuple[Reason, ...]]:
     for row, found in enumerate(samples):
         for column, sample in found.items():
             numbers[row, column, : len(sample)] = sample
-    return FleetData(tuple(machines), tuple(cases), np.array(owner, dtype=np.intp), numbers), tuple(left_out)
+    data = FleetData(tuple(machines), tuple(cases), np.array(owner, dtype=np.intp), numbers, titles)
+    return data, tuple(left_out)
 
 
 def log_costs(data: FleetData) -> FloatArray:
@@ -251,6 +256,7 @@ def judge_fleet(
         ),
         sessions=len(data.owner),
         left_out=tuple(left_out),
+        titles=data.titles,
     )
 
 

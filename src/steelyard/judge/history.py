@@ -25,9 +25,13 @@ FEWEST_SESSIONS = 8
 
 
 class Past(Record, frozen=True, kw_only=True):
-    """A case in one session. ``facts``: all of the header that may explain a change, and which program was run."""
+    """A case in one session. ``facts``: all of the header that may explain a change, and which program was run.
+
+    ``title``: of its mechanism.
+    """
 
     case: str
+    title: str | None = None
     path: str
     id: str
     started: str
@@ -78,11 +82,15 @@ class Series(Record, frozen=True, kw_only=True):
 
 
 class History(Record, frozen=True, kw_only=True):
-    """A case on every machine that has measured it; ``margin``: changes smaller than this are left out."""
+    """A case on every machine that has measured it; ``margin``: changes smaller than this are left out.
+
+    ``title``: of its mechanism, as its newest session has it.
+    """
 
     case: str
     margin: float
     series: tuple[Series, ...]
+    title: str | None = None
 
 
 def cases_like(session: Session, text: str) -> tuple[str, ...]:
@@ -109,6 +117,7 @@ def past(session: Session, case: str) -> Past | None:
     header = session.header
     return Past(
         case=case,
+        title=runs.descriptor.title,
         path=session.path,
         id=header.id,
         started=header.started,
@@ -138,10 +147,16 @@ def _facts(session: Session, runs: CaseRuns) -> dict[str, str]:
 def history(case: str, pasts: Sequence[Past], margin: float = 0.0) -> History:
     """The case on each machine, those with the most sessions first. ``margin``: a fraction, 0.02 for 2 %."""
     by_machine: dict[str, list[Past]] = defaultdict(list)
-    for one in sorted(pasts, key=lambda one: (one.started, one.id)):
+    in_order = sorted(pasts, key=lambda one: (one.started, one.id))
+    for one in in_order:
         by_machine[one.machine_key].append(one)
     series = [_series(sessions, margin) for sessions in by_machine.values()]
-    return History(case=case, margin=margin, series=tuple(sorted(series, key=lambda one: -len(one.sessions))))
+    return History(
+        case=case,
+        margin=margin,
+        series=tuple(sorted(series, key=lambda one: -len(one.sessions))),
+        title=in_order[-1].title if in_order else None,
+    )
 
 
 def _series(sessions: Sequence[Past], margin: float) -> Series:

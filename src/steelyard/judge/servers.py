@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -41,8 +42,9 @@ _FIGURES = ("requests", "p50", "p99", "resident", "proportional", "ready")
 class ServerRow(Record, frozen=True, kw_only=True):
     """A server as it stands in the table; figures are medians in base units, None where there is none.
 
-    server: its name, with its workers and threads where the session has it with several numbers of them. formula: it
-    has 2 workers a CPU and one more, as gunicorn's documentation advises. development: it is not meant for production.
+    server: its name, with its workers and threads where the session has it with several numbers of them. title: the
+    same with what people call it in place of its name. formula: it has 2 workers a CPU and one more, as gunicorn's
+    documentation advises. development: it is not meant for production.
     against: how its requests a second compare with the candidate's, None of the candidate itself. cpu_s: of all its
     processes, for one request. own_share: how much of that the application takes when no server stands before it.
     wrong: what it does wrong, a clause each. failed_runs: how many of its ``runs`` failed, the first for the reason
@@ -50,6 +52,7 @@ class ServerRow(Record, frozen=True, kw_only=True):
     """
 
     server: str
+    title: str = ""
     formula: bool = False
     development: bool = False
     against: Compared | None = None
@@ -130,7 +133,8 @@ def weigh(session: Session, *, margin: float = MARGIN) -> Weighed:
     by_case = {runs.planned.case.name: runs for runs in case_runs(session) if _way(runs) is not None}
     alone = next((runs for runs in by_case.values() if _way(runs) == ALONE), None)
     alone_s = _median(alone, "cpu") if alone else None
-    labels = _labels(session)
+    labels, titles = _labels(session, {}), _labels(session, session.header.titles)
+    called = {labels[name]: title for name, title in titles.items()}
     measured = {labels[name]: name for name, runs in by_case.items() if runs is not alone}
     rows = [_row(server, by_case[name], alone_s, session) for server, name in measured.items()]
     failed = {row.server: row for row in rows if row.cpu_s is None}
@@ -138,6 +142,7 @@ def weigh(session: Session, *, margin: float = MARGIN) -> Weighed:
         server = labels.get(run.case, _way_of(run.case))
         if run.status == "failed" and server not in (None, ALONE, *measured, *failed):
             failed[str(server)] = ServerRow(server=str(server), runs=1, failed_runs=1, failed=run.error)
+    titled = partial(_titled, called)
     good = sorted((row for row in rows if row.cpu_s is not None), key=lambda row: -(row.requests_per_s or 0.0))
     variant = next(iter(session.header.variants), None)
     environment: Mapping[str, str] = variant.environment if variant else {}
@@ -149,8 +154,8 @@ def weigh(session: Session, *, margin: float = MARGIN) -> Weighed:
         application=environment.get("STEELYARD_WSGI_APPLICATION", ""),
         path=environment.get("STEELYARD_WSGI_PATH", ""),
         rows=(
-            *(msgspec.structs.replace(row, against=against.get(row.server)) for row in good),
-            *sorted(failed.values(), key=lambda row: row.server),
+            *(titled(msgspec.structs.replace(row, against=against.get(row.server))) for row in good),
+            *(titled(row) for row in sorted(failed.values(), key=lambda row: row.server)),
         ),
         skipped={
             labels.get(skip.subject, way): skip.reason for skip in session.skips if (way := _way_of(skip.subject))
@@ -159,24 +164,29 @@ def weigh(session: Session, *, margin: float = MARGIN) -> Weighed:
         blocks=session.blocks,
         advice=advice,
         margin=margin,
-        cheapest=by_cpu[0] if by_cpu else None,
-        dearest=by_cpu[-1] if by_cpu else None,
+        cheapest=titled(by_cpu[0]) if by_cpu else None,
+        dearest=titled(by_cpu[-1]) if by_cpu else None,
         void=void,
     )
 
 
-def _labels(session: Session) -> dict[str, str]:
-    """What to call each case of a server: by its way, and by its workers and threads where the way has several."""
+def _titled(called: Mapping[str, str], row: ServerRow) -> ServerRow:
+    return msgspec.structs.replace(row, title=called.get(row.server, row.server))
+
+
+def _labels(session: Session, titles: Mapping[str, str]) -> dict[str, str]:
+    """What to call each case of a server: its title, else its way, with workers and threads where there are several."""
     cases = [case for case in session.header.selection if _way_of(case.probe) not in (None, ALONE)]
     sweep = Counter(_way_of(case.probe) for case in cases)
 
     def label(case: Case) -> str:
         way = str(_way_of(case.probe))
+        called = titles.get(case.probe, way)
         if sweep[way] == 1:
-            return way
+            return called
         workers, threads = (int(case.parameters.get(name, 0)) for name in ("workers", "threads"))
         of_each = f" of {counted(threads, 'thread')}" if threads else ""
-        return f"{way}, {counted(workers, 'worker')}{of_each}"
+        return f"{called}, {counted(workers, 'worker')}{of_each}"
 
     return {case.name: label(case) for case in cases}
 

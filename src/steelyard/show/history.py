@@ -22,7 +22,7 @@ _MOST_SESSIONS = 40
 
 def show(found: History, console: Console) -> None:
     """The case on every machine that has measured it."""
-    console.print(found.case, style="bold")
+    console.print(f"{found.title} ({found.case})" if found.title else found.case, style="bold")
     for series in found.series:
         console.print()
         _series(series, console)
@@ -192,6 +192,7 @@ def as_json(found: History) -> dict[str, Any]:
     """One object a machine, figures in base units; a change names the session that it lies before."""
     return {
         "case": found.case,
+        "title": found.title,
         "margin": found.margin,
         "machines": [
             {

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from steelyard.judge.servers import DECIDES, AdviceOutcome, ServerRow, Weighed
 from steelyard.show import reasons, void
 from steelyard.show.console import Console, grid, words
@@ -13,6 +15,8 @@ from steelyard.units import format_change, format_duration, format_quantity
 
 def show(weighed: Weighed, console: Console) -> None:
     """Whether the server matters, the table, what each server does wrong, and what may be recommended."""
+    names = _names(weighed)
+    weighed = in_titles(weighed)
     void.show(weighed.void, console)
     console.print(f"{weighed.application} {weighed.path} over its servers", style="bold")
     if weighed.void is None:
@@ -20,6 +24,8 @@ def show(weighed: Weighed, console: Console) -> None:
     console.print()
     _table(weighed, console)
     _notes(weighed, console)
+    if names:
+        console.print(words(f"--server takes {names}"))
     _wrong(weighed, console)
     _doubts(weighed, console)
     if weighed.skipped:
@@ -28,6 +34,41 @@ def show(weighed: Weighed, console: Console) -> None:
         for server, reason in weighed.skipped.items():
             console.print(f"  {server}: {reason}", style="dim")
     _advice(weighed, console)
+
+
+def in_titles(weighed: Weighed) -> Weighed:
+    """The same with what people call each server in place of its name."""
+    called = {row.server: row.title or row.server for row in weighed.rows}
+
+    def all_of(servers: Sequence[str]) -> tuple[str, ...]:
+        return tuple(called.get(server, server) for server in servers)
+
+    def row_of(row: ServerRow) -> ServerRow:
+        return msgspec.structs.replace(row, server=called.get(row.server, row.server))
+
+    advice = weighed.advice
+    return msgspec.structs.replace(
+        weighed,
+        rows=tuple(map(row_of, weighed.rows)),
+        cheapest=row_of(weighed.cheapest) if weighed.cheapest else None,
+        dearest=row_of(weighed.dearest) if weighed.dearest else None,
+        advice=msgspec.structs.replace(
+            advice,
+            servers=all_of(advice.servers),
+            candidate=called.get(advice.candidate, advice.candidate) if advice.candidate else None,
+            faster=all_of(advice.faster),
+            equal=all_of(advice.equal),
+            slower=all_of(advice.slower),
+            undecided=all_of(advice.undecided),
+            lower_tail=all_of(advice.lower_tail),
+        ),
+    )
+
+
+def _names(weighed: Weighed) -> str:
+    """The names of those servers that are called otherwise."""
+    pairs = {row.server.partition(",")[0]: row.title.partition(",")[0] for row in weighed.rows}
+    return ", ".join(f"{name} for {title}" for name, title in pairs.items() if title not in ("", name))
 
 
 def matters(weighed: Weighed) -> str:

@@ -60,12 +60,14 @@ def served(
     alone: float | None = None,
     cpu: Mapping[str, float] | None = None,
     development: Sequence[str] = (),
+    titles: Mapping[str, str] | None = None,
 ) -> Session:
     """The session in which each server answered so many requests a second in each block.
 
     p99: by server, with 2 ms for the others. pilot: what each answered there, else as in the first block. faults: the
     caveats that say what it does wrong. failed: the reason by server. alone: CPU time of the application. cpu: that of
-    a request by server, else 100 µs. development: servers that are not meant for production.
+    a request by server, else 100 µs. development: servers that are not meant for production. titles: what people call
+    them.
     """
     blocks = max(map(len, rates.values()), default=8)
     runs = []
@@ -91,6 +93,7 @@ def served(
             metrics=METRICS,
             parameters=(RATE, *SWEPT),
             placements=("cross",),
+            title=(titles or {}).get(case.probe.partition("/")[2]),
             properties={"meant for": "development"} if case.probe.partition("/")[2] in development else {},
         )
         for case in {*cases, *(a_server(way) for way in failed or {})}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import io
 
+import msgspec
+
 from steelyard.judge.fleet import FamilySpread, FleetFindings, GroupFindings, MachineFindings, Oddity
 from steelyard.show import fleet_report
 from steelyard.show.console import Console
@@ -49,6 +51,11 @@ def test_only_what_is_odd_is_listed_and_the_others_are_counted():
     assert "caveat: one session" in text
     assert "left out: x: void" in text
     assert "furthest off in memory: +0.4 %" in printed(a_fleet(*MACHINES), every=True)
+
+
+def test_the_case_that_is_furthest_off_has_its_title_beside_its_name():
+    titled = msgspec.structs.replace(a_fleet(*MACHINES), titles={"memory/copy": "copying memory"})
+    assert "most in copying memory (memory/copy@same) (+6.0 %)" in printed(titled)
 
 
 def test_what_could_have_been_found_stands_below():

@@ -28,6 +28,13 @@ def test_a_change_is_told_with_levels_chance_and_what_differed():
     assert "▲" in text
 
 
+def test_a_case_is_called_by_the_title_of_its_mechanism_beside_its_name():
+    assert printed(CHANGED).startswith("example/steady@same\n"), "it has no title"
+    titled = history("call/syscall@same", [a_past(0, title="an old title"), a_past(1, title="system call")])
+    assert printed(titled).startswith("system call (call/syscall@same)\n")
+    assert shown.as_json(titled)["title"] == "system call"
+
+
 def test_each_machine_has_its_own_table_and_none_is_ranked():
     text = printed(history("case", stepped(machine_key="two")))
     assert "machine one" in text

@@ -39,6 +39,20 @@ def test_the_table_the_faults_and_the_recommendation():
     assert "12 blocks" in text
 
 
+def test_servers_are_called_by_their_titles_and_the_names_to_type_stand_once():
+    titles = {"a": "server A", "b 1 4": "B", "b": "B"}
+    text = printed(served({"a": around(5000), "b 1 4": around(900), "b 2 4": around(800)}, titles=titles), width=200)
+    table = text[text.index("server  ") :].splitlines()
+    assert [line.split("  ")[0] for line in table[1:4]] == [
+        "server A",
+        "B, 1 worker of 4 threads",
+        "B, 2 workers of 4 threads",
+    ]
+    assert "--server takes a for server A, b for B" in text
+    assert "recommended: server A, as server A answers more requests" in text
+    assert "--server takes" not in printed(served({"a": around(5000), "b": around(900)}))
+
+
 def test_no_recommendation_says_why():
     text = printed(served({"a": around(5000, 3), "b": around(4990, 3)}))
     assert "no recommendation: " in text
