@@ -219,6 +219,7 @@ def conducted(
     before: Session | None = None,
     baselines: dict[str, Case] | None = None,
     fewer: dict[str, int] | None = None,
+    repays: bool = True,
     planner: conduct.Planner | None = None,
 ) -> list[Line]:
     """The lines that conducting this session adds, on made-up measurements and a made-up clock."""
@@ -231,6 +232,7 @@ def conducted(
         deadline_s=5,
         before=before,
         fewer=fewer or {},
+        repays=repays,
     )
     runner = Timed(runner or MockRunner(), clock)
     conduct.Conductor(work, runner, lines.append, Silence(), clock, planner=planner).conduct()

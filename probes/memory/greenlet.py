@@ -14,7 +14,7 @@ import sys
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python")
 
 from memory import MemoryProbe  # noqa: E402
-from probe import main, skip  # noqa: E402
+from probe import main  # noqa: E402
 
 try:
     import greenlet
@@ -26,9 +26,11 @@ class Greenlet(MemoryProbe):
     title = "greenlet"
     question = "What does a suspended greenlet take of memory?"
 
+    @classmethod
+    def lacks(cls):
+        return None if greenlet else f"greenlet is not installed for {sys.executable} ({missing}): pip install greenlet"
+
     def prepare(self):
-        if greenlet is None:
-            skip(f"greenlet is not installed for {sys.executable} ({missing}): pip install greenlet")
         self.back = greenlet.getcurrent().switch
 
     def versions(self):

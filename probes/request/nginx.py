@@ -53,8 +53,9 @@ class Nginx(Server):
 
     program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
 
-    def missing(self):
-        return None if self.program else f"nginx is not installed ({self.package})"
+    @classmethod
+    def missing(cls):
+        return None if cls.program else f"nginx is not installed ({cls.package})"
 
     def command(self):
         text = _CONFIGURATION.format(

@@ -22,8 +22,9 @@ class Wheat(Server):
     #: Beside the interpreter, where pip puts it, or anywhere else.
     program = shutil.which("wheat", path=os.path.dirname(sys.executable)) or shutil.which("wheat")
 
-    def missing(self):
-        return None if self.program else "wheat is not installed: make build builds it where cargo is"
+    @classmethod
+    def missing(cls):
+        return None if cls.program else "wheat is not installed: make build builds it where cargo is"
 
     def command(self):
         threads = ["--threads", str(self.threads)] if self.threads else []

@@ -22,7 +22,7 @@ from itertools import repeat
 
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python")
 
-from probe import Choice, Integer, Metric, Probe, main, skip  # noqa: E402
+from probe import Choice, Integer, Metric, Probe, main  # noqa: E402
 
 try:
     import greenlet
@@ -64,9 +64,11 @@ class Greenlet(Probe):
                ("child", "child_c", "below"), ("child", "child_c", "below")),
     )  # fmt: skip
 
+    @classmethod
+    def lacks(cls):
+        return None if greenlet else f"greenlet is not installed for {sys.executable} ({missing}): pip install greenlet"
+
     def setup(self):
-        if greenlet is None:
-            skip(f"greenlet is not installed for {sys.executable} ({missing}): pip install greenlet")
         sys.setrecursionlimit(10 * self.given["frames"] + 1000)
 
     def versions(self):

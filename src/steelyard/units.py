@@ -66,7 +66,7 @@ def _digits(value: float) -> str:
         return f"{value:.0f}"
     if magnitude >= 9.995:
         return f"{value:.1f}"
-    return f"{value:.2f}" if magnitude >= 0.01 else f"{value:.2g}"
+    return f"{value:.2f}" if magnitude >= 0.0995 else f"{value:.2g}"
 
 
 def _printed(unit: str) -> str:

@@ -65,6 +65,31 @@ def tried(tmp_path):
     return run
 
 
+def test_what_a_probe_lacks_is_in_its_description_and_ends_its_runs(tried):
+    lacking = "@classmethod\ndef lacks(cls):\n    return 'no such library: install it'"
+    described = protocol.parse_descriptor(tried(lacking, "--describe").stdout.encode(), "question/way")
+    assert described.lacks == "no such library: install it"
+    for arguments in (("--selftest",), ("--operations", "5", "--values", "2")):
+        ran = tried(lacking, *arguments)
+        assert (ran.returncode, ran.stdout) == (77, "")
+        assert ran.stderr.strip() == "question/way: no such library: install it"
+    assert protocol.parse_descriptor(tried("", "--describe").stdout.encode(), "question/way").lacks is None
+
+
+def test_python_2_is_asked_where_it_is_found(tmp_path):
+    """Its program is one of Python 3 as well, which stands in its place here."""
+    probe, there = ROOT / "probes" / "call" / "python2_loop.py", {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    run = [sys.executable, "-B", probe, "--operations", "1000", "--values", "2"]
+    without = subprocess.run(run, env=there, capture_output=True, text=True, timeout=60, check=False)
+    assert without.returncode == 77
+    assert "put python2.7 in PATH" in without.stderr
+    (tmp_path / "python2.7").symlink_to(sys.executable)
+    ran = subprocess.run(run, env=there, capture_output=True, text=True, timeout=60, check=True)
+    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [line["operations"] for line in lines if line["type"] == "value"] == [1000, 1000]
+    assert lines[0]["flags"] == f"Python {sys.version.split()[0]}"
+
+
 def batch(line):
     return f"def batch(self, operations, value):\n    {line}"
 

@@ -219,6 +219,11 @@ class Probe:
         self.caveats: List[Dict[str, Any]] = []
         self.values: List[Value] = []  #: of this run, when teardown() is called
 
+    @classmethod
+    def lacks(cls) -> Optional[str]:
+        """Why it cannot run here, and what to install; None where nothing is missing. Asked before anything else."""
+        return None
+
     def setup(self) -> None:
         """Called once before the first batch, untimed."""
 
@@ -513,6 +518,7 @@ def interpreter() -> str:
 
 
 def _describe(kind: Type[Probe]) -> None:
+    lacks = kind.lacks()
     description = {
         "protocol": PROTOCOL,
         "probe": identity(),
@@ -524,6 +530,7 @@ def _describe(kind: Type[Probe]) -> None:
         "metrics": [metric._asdict() for metric in kind.metrics],
         "parameters": [parameter.described() for parameter in kind.parameters],
         **({"value_ms": kind.value_ms} if kind.value_ms else {}),
+        **({"lacks": lacks} if lacks else {}),
     }
     _print(description)
 
@@ -541,6 +548,8 @@ def main(kind: Type[Probe]) -> NoReturn:
         test = arguments == ["--selftest"]
         probe = kind()
         options = _parse(probe, [] if test else arguments)
+        if lacks := kind.lacks():
+            skip(lacks)
         _place(probe)
         signal.signal(signal.SIGALRM, _out_of_time)
         signal.alarm(options.deadline_s)

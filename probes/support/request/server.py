@@ -264,9 +264,6 @@ class Server(Probe):
 
     def _check_what_is_asked(self) -> None:
         """Refuse what cannot be measured, with the reason."""
-        for module in (*((self.module,) if self.module else ()), *self.needs):
-            if util.find_spec(module) is None:
-                skip(f"{self.title} is not installed for {sys.executable}: pip install {self.package or module}")
         for name, value in self.given.items():
             if reason := self.refuses.get(f"{name}={value}"):
                 skip(f"{self.title} {reason}")
@@ -279,10 +276,22 @@ class Server(Probe):
             skip(f"{self.generator.name} is not installed: {self.generator.package}")
         if self.given["rate"] and not self.generator.holds_a_rate:
             skip(_no_rate(self.generator.name))
-        if missing := self.missing() or _no_loopback():
+        if missing := _no_loopback():
             skip(missing)
 
-    def missing(self) -> Optional[str]:
+    @classmethod
+    def lacks(cls) -> Optional[str]:
+        """A module of it, a program, or whatever could load it."""
+        for module in (*((cls.module,) if cls.module else ()), *cls.needs):
+            if util.find_spec(module) is None:
+                return f"{cls.title} is not installed for {sys.executable}: pip install {cls.package or module}"
+        if missing := cls.missing():
+            return missing
+        first = next(iter(GENERATORS.values()))
+        return None if installed() else f"{first.name} is not installed: {first.package}"
+
+    @classmethod
+    def missing(cls) -> Optional[str]:
         """Why a server that is not a module cannot be started here."""
         return None
 

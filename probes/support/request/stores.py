@@ -176,6 +176,7 @@ class Searchd(Store):
 
     name = "searchd"
     title = "searchd"
+    stop_signal = signal.SIGKILL  # at once: nobody wants the data, and asked to stop it waits for three seconds
 
     def command(self) -> Tuple[str, ...]:
         searchd, indexer = shutil.which("searchd"), shutil.which("indexer")

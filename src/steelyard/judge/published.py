@@ -78,13 +78,17 @@ class SimulatedFigure(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Erratum(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that a study concluded in a section, what is so instead, and the cases that show it."""
+    """Something that a study concluded in a section, what is so instead, and the cases that show it.
+
+    ``metric``: which of their figures does, if it is not the main one.
+    """
 
     section: str
     concluded: str
     so: str
     fault: Fault
     cases: tuple[str, ...] = ()
+    metric: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is not a case."""

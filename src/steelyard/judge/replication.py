@@ -26,18 +26,22 @@ from steelyard.records import Case, CasePattern, Record, Session, Skip
 MOST_TELLING = 5
 #: Points of a sweep that are measured for a growth, which five decide at the least, and for a flat line.
 POINTS_OF_GROWTH, POINTS_OF_FLAT = 8, 5
+#: Blocks of the points of a growth: it is that of their medians.
+_BLOCKS_OF_GROWTH = 10
+#: Runs that take as long as the pilot of a case, which has few values and looks for their length.
+_PILOT_RUNS = 1.5
 
 
 class Need(Record, frozen=True, kw_only=True):
-    """A case that a study asks for. ``along`` is swept in so many ``points``.
+    """A case that a study asks for, in so many ``blocks``. ``along`` is swept in so many ``points``.
 
-    ``decides``: a statement rests on it. ``whatever``: any measured case that this pattern stands for will do.
+    ``whatever``: any measured case that this pattern stands for will do.
     """
 
     case: str
+    blocks: int = fewest_blocks()
     along: Sweep | None = None
     points: int = 1
-    decides: bool = False
     whatever: bool = False
 
 
@@ -114,7 +118,7 @@ class Outlook(Record, frozen=True, kw_only=True):
     @property
     def seconds(self) -> float:
         """About how long it takes."""
-        return math.fsum(self.blocks_of[case] * seconds for case, seconds in self.run_s.items())
+        return math.fsum((self.blocks_of[case] + _PILOT_RUNS) * seconds for case, seconds in self.run_s.items())
 
 
 # --- before measuring -------------------------------------------------------------------------------------------------
@@ -122,8 +126,9 @@ class Outlook(Record, frozen=True, kw_only=True):
 
 def needs(study: Study) -> tuple[Need, ...]:
     """What a study asks for: the cases of its statements and tables, then those of figures and errata that lack one."""
+    blocks = blocks_for(study.claims)
     exact = [
-        *(need for claim in study.claims for need in _of_claim(claim)),
+        *(need for claim in study.claims for need in _of_claim(claim, blocks)),
         *(
             Need(case=case)
             for table in study.tables
@@ -137,14 +142,15 @@ def needs(study: Study) -> tuple[Need, ...]:
     return tuple(dict.fromkeys([*exact, *(Need(case=case, whatever=True) for case in any_of)]))
 
 
-def _of_claim(claim: Claim) -> Iterator[Need]:
+def _of_claim(claim: Claim, blocks: int) -> Iterator[Need]:
     match claim.test:
         case Growth(along=along):
-            yield Need(case=along.of.case, along=along, points=POINTS_OF_GROWTH, decides=True)
+            few = min(blocks, _BLOCKS_OF_GROWTH)
+            yield Need(case=along.of.case, blocks=few, along=along, points=POINTS_OF_GROWTH)
         case Flat(along=along):
-            yield Need(case=along.of.case, along=along, points=POINTS_OF_FLAT, decides=True)
+            yield Need(case=along.of.case, blocks=blocks, along=along, points=POINTS_OF_FLAT)
         case _ as test:
-            yield from (Need(case=operand.case, decides=True) for operand in test.operands)
+            yield from (Need(case=operand.case, blocks=blocks) for operand in test.operands)
 
 
 def blocks_for(claims: Sequence[Claim]) -> int:
@@ -188,7 +194,10 @@ def replicate(session: Session, findings: Findings, study: Study, library: Libra
         claims=claims,
         figures=tuple(row for published in _untabled(study) for row in _replicated(published, findings)),
         errata=tuple(
-            ErratumSeen(erratum=erratum, shown=tuple(one for case in erratum.cases for one in _shown(case, findings)))
+            ErratumSeen(
+                erratum=erratum,
+                shown=tuple(one for case in erratum.cases for one in _shown(case, erratum.metric, findings)),
+            )
             for erratum in study.errata
         ),
         counts=Counter(one.verdict for one in found),
@@ -225,8 +234,8 @@ def _replicated(published: Published, findings: Findings) -> list[Replicated]:
     return rows or [Replicated(published=published)]
 
 
-def _shown(text: str, findings: Findings) -> list[Shown]:
-    found = _figures(text, None, findings)
+def _shown(text: str, metric: str | None, findings: Findings) -> list[Shown]:
+    found = _figures(text, metric, findings)
     if not found:
         return []
     medians = [figure.median for _, figure in found]

@@ -77,7 +77,7 @@ class Study(Record, frozen=True, kw_only=True):
                 yield Mention(f"{self.place}/claims.toml: claim {claim.id!r}", operand.case, operand.metric)
         for erratum in self.errata:
             for case in erratum.cases:
-                yield Mention(f"{self.place}/errata.toml: erratum {erratum.section!r}", case)
+                yield Mention(f"{self.place}/errata.toml: erratum {erratum.section!r}", case, erratum.metric)
 
 
 class Library:

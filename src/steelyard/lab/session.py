@@ -169,12 +169,13 @@ class Lab:
         enough: conduct.Enough = lambda _block: False,
         groups: Mapping[str, str] | None = None,
         fewer: Mapping[str, int] | None = None,
+        repays: bool = True,
         planner: conduct.Planner | None = None,
     ) -> Session:
         """Conduct a session to its end and keep it; returns it as read from its file.
 
         ``groups`` names, by case, what is to run one after the other in each block; ``fewer`` says, by case, in how
-        many of the first blocks it runs, if not in all. ``planner``: see conduct.Planner.
+        many of the first blocks it runs, if not in all. ``repays``: see conduct.Work; ``planner``: see conduct.Planner.
         """
         where = path or sessions.new_path(self.host.key)
         try:
@@ -194,6 +195,7 @@ class Lab:
                         enough=enough,
                         groups=groups,
                         fewer=fewer,
+                        repays=repays,
                         planner=planner,
                     )
         except KeyboardInterrupt:
@@ -218,6 +220,7 @@ class Lab:
         enough: conduct.Enough = lambda _block: False,
         groups: Mapping[str, str] | None = None,
         fewer: Mapping[str, int] | None = None,
+        repays: bool = True,
         planner: conduct.Planner | None = None,
         skips: Sequence[Skip] = (),
         last_words: Callable[[], Sequence[Line]] = tuple,
@@ -235,6 +238,7 @@ class Lab:
             before=before,
             groups=groups or {},
             fewer=fewer or {},
+            repays=repays,
         )
         scratch = scratch_folder()
         try:

@@ -12,24 +12,23 @@ import msgspec
 
 from steelyard.errors import NothingMeasuredError, SelectionError, StudyError
 from steelyard.judge import replication
-from steelyard.judge.claims import Claim
 from steelyard.judge.replication import Need, Outlook
 from steelyard.judge.studies import Library, Study
 from steelyard.keep import session as sessions
 from steelyard.lab.messages import Messages
 from steelyard.lab.session import Lab
 from steelyard.measure import catalog, plan
-from steelyard.measure.catalog import Catalog
-from steelyard.records import Case, CasePattern, Descriptor, Header, Session, Skip
+from steelyard.measure.catalog import Catalog, Probe
+from steelyard.records import Case, CasePattern, Header, Plan, PlannedCase, Run, Session, Skip
 from steelyard.settings import Settings
 from steelyard.units import format_duration
 
 #: How long all studies together are measured, unless a length is given.
 BUDGET_OF_ALL = "36m"
-#: What is around the values of a run, about: starting its process, setting up its case, values that repay both.
-_AROUND_S = 0.2
+#: What is around the values of a run beside the start of its program, about: the launcher, its case, a warm-up.
+_AROUND_S = 0.03
 #: The same where a server is started, warmed and asked, as all probes of the question `request` do.
-_AROUND_SERVER_S = 3.0
+_AROUND_SERVER_S = 0.8
 
 
 def meant(library: Library, names: Sequence[str]) -> list[Study]:
@@ -73,44 +72,47 @@ def _outlook(
     languages: Mapping[str, str],
     settings: Settings,
 ) -> Outlook:
-    decides, missing = choose(found, needs)
-    blocks = _blocks(study.claims, settings)
+    chosen, missing = choose(found, needs)
     return Outlook(
         study=study,
-        run_s={case: _about_s(found.probes[case.probe].descriptor, settings) for case in decides},
-        blocks_of={case: blocks if one else min(blocks, plan.FEWEST_BLOCKS) for case, one in decides.items()},
+        run_s={case: _about_s(found.probes[case.probe], settings) for case in chosen},
+        blocks_of=_as_asked(chosen, settings),
         languages=tuple(sorted({languages[probe] for probe in probes if probe in languages})),
         missing=tuple(missing),
     )
 
 
-def _blocks(claims: Sequence[Claim], settings: Settings) -> int:
-    """The blocks that were asked for, else as many as the verdicts need."""
-    given = settings.blocks is not None or settings.quick
-    return settings.planned_blocks or 1 if given else replication.blocks_for(claims)
+def _as_asked(blocks_of: Mapping[Case, int], settings: Settings) -> dict[Case, int]:
+    """As many blocks of each case as its verdicts need, or the number that was asked for; of few no more."""
+    if settings.blocks is None and not settings.quick:
+        return dict(blocks_of)
+    asked, most = settings.planned_blocks or 1, max(blocks_of.values(), default=0)
+    return {case: asked if blocks == most else min(blocks, asked) for case, blocks in blocks_of.items()}
 
 
-def _about_s(descriptor: Descriptor, settings: Settings) -> float:
-    """About how long a run takes before its pilot has said it: its values, and what is around them."""
+def _about_s(probe: Probe, settings: Settings) -> float:
+    """About how long a run takes before its pilot has said it: its start, its values, and what is around them."""
+    descriptor = probe.descriptor
     value_s = min(settings.target_s, descriptor.value_ms / 1e3 or settings.target_s)
     least_s = plan.WARM_S if descriptor.warms_up else 0.0
     around_s = _AROUND_SERVER_S if descriptor.probe.startswith("request/") else _AROUND_S
-    return max(settings.planned_values * value_s, least_s) + around_s
+    return probe.start_s + max(settings.planned_values * value_s, least_s) + around_s
 
 
 # --- which cases ------------------------------------------------------------------------------------------------------
 
 
-def choose(found: Catalog, needs: Sequence[Need]) -> tuple[dict[Case, bool], list[Skip]]:
-    """The cases that fill these needs here and whether a statement rests on them; what is missing with the reason."""
-    chosen: dict[Case, bool] = {}
+def choose(found: Catalog, needs: Sequence[Need]) -> tuple[dict[Case, int], list[Skip]]:
+    """The cases that fill these needs here, each with its blocks, and what is missing with the reason."""
+    chosen: dict[Case, int] = {}
     missing: dict[str, Skip] = {}
     reasons = {skip.subject: skip.reason for skip in found.skips}
+    reasons |= {name: probe.descriptor.lacks for name, probe in found.probes.items() if probe.descriptor.lacks}
     for need in sorted(needs, key=lambda need: need.whatever):
         pattern = CasePattern.parse(need.case)
         if pattern is None:
             continue
-        if pattern.probe not in found.probes:
+        if pattern.probe in reasons or pattern.probe not in found.probes:
             reason = reasons.get(pattern.probe, "Steelyard has no such probe")
             missing[pattern.probe] = Skip(subject=pattern.probe, reason=reason)
             continue
@@ -118,7 +120,7 @@ def choose(found: Catalog, needs: Sequence[Need]) -> tuple[dict[Case, bool], lis
             continue
         try:
             for case in _cases(found, need, pattern):
-                chosen[case] = chosen.get(case, False) or need.decides
+                chosen[case] = max(need.blocks, chosen.get(case, 0))
         except SelectionError as error:
             missing.setdefault(need.case, Skip(subject=need.case, reason=str(error)))
     return chosen, list(missing.values())
@@ -176,17 +178,50 @@ def _together(outlook: Sequence[Outlook]) -> Outlook:
     return msgspec.structs.replace(outlook[0], run_s=run_s, blocks_of=most)
 
 
+class PlannedBlocks:
+    """As many blocks as the verdicts need; of a budget that is too short for them, as many as it has room for."""
+
+    def __init__(self, wanted: Mapping[Case, int], messages: Messages, before: Plan | None) -> None:
+        self._wanted = {case.name: blocks for case, blocks in wanted.items()}
+        self._most = max(wanted.values())
+        self._planned = before.blocks if before else self._most
+        self._messages = messages
+
+    def plan(self, cases: Sequence[PlannedCase], _: Mapping[str, Run], left_s: float | None) -> Plan:
+        """The plan of the blocks, as conduct.Planner asks for it."""
+        if left_s is not None:
+            room_s = left_s * plan.PLANNED_SHARE
+            fitting = (blocks for blocks in range(self._most, 1, -1) if self._seconds(cases, blocks) <= room_s)
+            self._planned = next(fitting, 1)
+            if self._planned < self._most:
+                self._messages.say(
+                    f"the budget has room for {self._planned} of {self._most} blocks: all take about "
+                    f"{format_duration(self._seconds(cases, self._most) / plan.PLANNED_SHARE)} after the pilot"
+                )
+        return Plan(cases=tuple(cases), blocks=self._planned)
+
+    def enough(self, block: int) -> bool:
+        """Whether this is the last block."""
+        return block >= self._planned
+
+    def _seconds(self, cases: Sequence[PlannedCase], blocks: int) -> float:
+        return sum(case.run_s * min(self._wanted.get(case.case.name, blocks), blocks) for case in cases)
+
+
 def _measured(
     lab: Lab, header: Header, path: Path | None, settings: Settings, outlook: Outlook, before: Session | None = None
 ) -> Session:
     """A budget is the most that may be spent: the verdicts need no more blocks than planned."""
+    blocks = PlannedBlocks(outlook.blocks_of, lab.messages, before.plan if before else None)
     return lab.measure(
         header,
         path,
         settings,
         before=before,
-        enough=lambda block: header.blocks is None and block >= outlook.blocks,
+        enough=lambda block: header.blocks is None and blocks.enough(block),
         fewer={case.name: blocks for case, blocks in outlook.blocks_of.items() if blocks < outlook.blocks},
+        repays=False,
+        planner=blocks.plan,
     )
 
 
@@ -204,7 +239,7 @@ def _plan(studies: Sequence[Study], outlook: Outlook, settings: Settings) -> str
     names = ", ".join(study.source.name for study in studies)
     statements = sum(len(study.claims) for study in studies)
     few = sum(blocks < outlook.blocks for blocks in outlook.blocks_of.values())
-    tables = f" ({few} of them, which only tables and figures need, in {plan.FEWEST_BLOCKS})" if few else ""
+    tables = f" ({few} of them, which only tables, figures and curves need, in fewer)" if few else ""
     bounded = f"; {settings.budget} at the most" if settings.budget else ""
     return (
         f"{names}: {len(outlook.run_s)} cases in {outlook.blocks} blocks{tables}, by which {statements} statements can "

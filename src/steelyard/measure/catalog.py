@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -37,10 +38,11 @@ ENVIRONMENT: Mapping[str, str] = {"STEELYARD_PYTHON": sys.executable}
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A program on disk and what it says about itself."""
+    """A program on disk, what it says about itself, and how long it took to start and say it."""
 
     path: Path
     descriptor: Descriptor
+    start_s: float = 0.0
 
     def facts(self) -> ProbeFacts:
         """The descriptor, a digest of the program and what the build kept of its loops, for the session's header."""
@@ -233,8 +235,10 @@ def _ask(found: Mapping[str, Path]) -> Catalog:
     def asked(name: str, path: Path) -> Probe | Skip:
         if path.suffix == ".skip":  # written by the build where a compiler was missing
             return Skip(subject=name, reason=path.read_text().strip())
+        began = time.monotonic()
         try:
-            return Probe(path=path.resolve(), descriptor=describe(path, name))
+            descriptor = describe(path, name)
+            return Probe(path=path.resolve(), descriptor=descriptor, start_s=time.monotonic() - began)
         except ProtocolError as error:
             return Skip(subject=name, reason=str(error))
 

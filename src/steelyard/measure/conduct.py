@@ -82,6 +82,7 @@ class Work:
     programs: by probe, and by ``probe~variant`` where a variant has a program of its own.
     groups: by case, the group whose cases run one after the other in a block; a case without one is its own.
     fewer: by case, in how many of the first blocks it runs; a case without one runs in all.
+    repays: whether a run is longer where starting and setting up takes long; without it there is time for more blocks.
     """
 
     header: Header
@@ -91,6 +92,7 @@ class Work:
     before: Session | None = None
     groups: Mapping[str, str] = dataclasses.field(default_factory=dict)
     fewer: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    repays: bool = True
 
     def in_block(self, cases: Sequence[PlannedCase], block: int) -> list[PlannedCase]:
         """Those of the cases that run in a block, counted from 1."""
@@ -224,7 +226,7 @@ class Conductor:
         descriptor = self._descriptor(case)
         least_s = plan.WARM_S if descriptor.warms_up else 0.0
         # Bytes get no better by taking longer, so nothing has to be repaid.
-        repaid_s = run.overhead_s if descriptor.metrics[0].over in _TIMES else 0.0
+        repaid_s = run.overhead_s if self._work.repays and descriptor.metrics[0].over in _TIMES else 0.0
         if short_ns := self._short_values(case):
             values, longer = plan.short_values_for(value_s, short_ns / 1e9, self._header.values), 1.0
         else:

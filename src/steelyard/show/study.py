@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -13,17 +13,18 @@ from rich.table import Table
 from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.replication import Outlook, Replication, Shown
 from steelyard.judge.verdicts import ClaimFinding
-from steelyard.records import Skip
 from steelyard.show import claims as claim_words
 from steelyard.show import figure_text, naming, reasons, tables, void
 from steelyard.show.claims import SIGNS, STYLES
 from steelyard.show.console import Console, grid, headed, words
-from steelyard.show.doubts import said_once
+from steelyard.show.doubts import grouped
 from steelyard.units import counted, format_duration, format_quantity
 
 _ASKED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED)
 #: Reasons for an absence that the summary says, and names for each.
 _MOST_REASONS, _MOST_NAMES = 3, 3
+#: More blocks than these nobody measures for a statement: its figure lies on an end of what is claimed.
+_WORTH_MEASURING = 60
 
 
 def show(found: Replication, console: Console) -> None:
@@ -177,10 +178,17 @@ def sure(found: Replication) -> list[tuple[str, str]]:
         )
     ]
     if open_ones:
-        known = [one.settle.blocks for one in open_ones if one.settle and one.settle.blocks]
-        more = f": about {max(known)} more blocks would decide {len(known)} of them" if known else ""
-        lines.append(("", f"{counted(len(open_ones), 'statement')} undecided{more}"))
+        lines.append(("", f"{counted(len(open_ones), 'statement')} undecided{_more(open_ones)}"))
     return lines
+
+
+def _more(undecided: Sequence[ClaimFinding]) -> str:
+    """What more blocks would do for them."""
+    foreseen = [one.settle for one in undecided if one.settle]
+    if first := [settle.blocks for settle in foreseen if settle.first and settle.blocks]:
+        return f": {counted(max(first), 'more block')} give{'s' * (max(first) == 1)} the first intervals"
+    near = [settle.blocks for settle in foreseen if settle.blocks and settle.blocks <= _WORTH_MEASURING]
+    return f": about {counted(max(near), 'more block')} would decide {len(near)} of them" if near else ""
 
 
 def _missing(found: Replication) -> list[tuple[str, str]]:
@@ -232,8 +240,8 @@ def show_overview(found: Sequence[Replication], console: Console) -> None:
 
 def show_list(found: Sequence[Outlook], console: Console) -> None:
     """The studies there are, what each needs and how long it takes, and what is missing for it here."""
-    numbers = ("year", "statements", "tables", "cases", "takes about")
-    table = grid(("study", *numbers, "probes in"), numbers, names={"study": "cyan"})
+    numbers = ("year", "statements", "tables", "cases", "takes about", "missing here")
+    table = grid(("study", *numbers), numbers, names={"study": "cyan"})
     for one in found:
         study = one.study
         table.add_row(
@@ -243,21 +251,19 @@ def show_list(found: Sequence[Outlook], console: Console) -> None:
             str(len(study.tables)),
             str(len(one.run_s)),
             format_duration(one.seconds),
-            ", ".join(one.languages),
+            counted(len(one.missing), "mechanism") if one.missing else "nothing",
         )
     console.print(table)
     console.print()
-    missing = said_once((skip.reason, skip.subject) for skip in _missed(found))
+    missing = grouped((skip.reason, skip.subject) for one in found for skip in one.missing)
     if missing:
-        console.print("missing here", style="bold")
-        for line in missing:
-            console.print(f"  {line}")
+        console.print("missing here, and what would bring it in", style="bold")
+    for reason, subjects in missing:
+        studies = [one.study.source.name for one in found if any(skip.reason == reason for skip in one.missing)]
+        console.print(words(f"  {_named(subjects)} (", (_named(studies), "cyan"), f"): {reason}"))
+    if missing:
         console.print()
     console.print("`steelyard study NAME` runs one again, `--all` all of them; `--budget` bounds it.")
-
-
-def _missed(found: Iterable[Outlook]) -> list[Skip]:
-    return list(dict.fromkeys(skip for one in found for skip in one.missing))
 
 
 def list_as_json(found: Sequence[Outlook]) -> list[dict[str, Any]]:

@@ -203,3 +203,20 @@ def test_a_case_that_can_be_explained_is_named():
     other = a_study(claims=RATIO.format(id="r", of="question/a@same", over="question/b@same"))
     made = weighed({"question/a@same": steady(1e-6), "question/b@same": steady(1e-9)})
     assert run_again(made, other).explained is None
+
+
+def test_a_statement_on_growth_and_a_table_need_fewer_blocks_than_a_ratio():
+    ratio = RATIO.format(id="r", of="question/a[n=2]@same", over="question/b@same") * 1
+    growth = FLAT.replace('rule = "flat"', 'rule = "growth"').replace("factor = 1.25", 'form = "n"')
+    study = a_study(claims=ratio + growth, tables=TABLES)
+    found = {need.case: need.blocks for need in needs(study)}
+    assert found["question/a[n=2]@same"] == blocks_for(study.claims)
+    assert found["question/a@same"] == min(10, blocks_for(study.claims))
+    assert found["question/c[n=2]@same"] == 6
+
+
+def test_an_erratum_may_be_about_another_figure_of_its_cases():
+    study = a_study(errata=ERRATA + 'metric = "share"\n')
+    session = weighed({"question/c@same": steady(2e-9)}, shares={"question/c@same": [0.25] * 8})
+    [seen] = run_again(session, study).errata
+    assert [(one.case, one.least) for one in seen.shown] == [("question/c@same", 0.25)]

@@ -11,9 +11,10 @@ from steelyard.judge import studies
 from steelyard.judge.claims import Operand, Sweep
 from steelyard.judge.replication import Need
 from steelyard.lab import study
+from steelyard.lab.messages import Silent
 from steelyard.measure.catalog import Catalog, Probe
 from steelyard.records import Skip
-from tests.making import a_choice, a_descriptor, an_integer
+from tests.making import a_case, a_choice, a_descriptor, a_planned, an_integer
 
 POWERS = tuple(2**n for n in range(15))
 SWEPT = a_descriptor(
@@ -68,10 +69,41 @@ def test_what_cannot_be_measured_here_has_a_reason(case, subject, reason):
     assert reason in missing[subject]
 
 
-def test_a_case_that_a_statement_and_a_table_have_is_measured_for_the_statement():
-    table, statement = Need(case="question/a[n=3,kind=process]@free"), Need(case="question/a[n=4,kind=process]@free")
-    decides, _ = study.choose(FOUND, [table, statement, msgspec.structs.replace(table, decides=True)])
-    assert {case.name: one for case, one in decides.items()} == {table.case: True, statement.case: False}
+def test_a_case_that_a_statement_and_a_table_have_is_in_as_many_blocks_as_the_statement_needs():
+    both, table = Need(case="question/a[n=3,kind=process]@free"), Need(case="question/a[n=4,kind=process]@free")
+    blocks, _ = study.choose(FOUND, [both, table, msgspec.structs.replace(both, blocks=17)])
+    assert {case.name: number for case, number in blocks.items()} == {both.case: 17, table.case: 6}
+
+
+def test_what_a_probe_lacks_here_is_missing_with_what_to_install():
+    lacking = msgspec.structs.replace(SWEPT, lacks="wrk is not installed: apt-get install wrk")
+    found = Catalog(probes={"question/a": Probe(path=Path("a"), descriptor=lacking)}, skips=())
+    cases, [skip] = study.choose(found, [Need(case="question/a")])
+    assert cases == {}
+    assert (skip.subject, skip.reason) == ("question/a", "wrk is not installed: apt-get install wrk")
+
+
+class Said(Silent):
+    """What the lab says, kept."""
+
+    def __init__(self):
+        self.sentences = []
+
+    def say(self, sentence):
+        self.sentences.append(sentence)
+
+
+WANTED = {"question/a": 20, "question/b": 6}
+
+
+@pytest.mark.parametrize(("left_s", "blocks"), [(None, 20), (40, 20), (20, 11), (7, 2), (0.1, 1)])
+def test_a_budget_has_as_many_blocks_as_it_has_room_for_and_no_more_than_the_verdicts_need(left_s, blocks):
+    said = Said()
+    wanted = {a_case(name): number for name, number in WANTED.items()}
+    asked = study.PlannedBlocks(wanted, said, None)
+    assert asked.plan([a_planned(case, run_s=1.0) for case in wanted], {}, left_s).blocks == blocks
+    assert [f"room for {blocks} of 20 blocks" in one for one in said.sentences] == [True] * (blocks < 20)
+    assert [asked.enough(block) for block in (blocks - 1, blocks)] == [False, True]
 
 
 def test_a_study_is_meant_by_its_name_or_the_beginning_of_its_id():

@@ -437,3 +437,9 @@ def test_a_long_start_is_repaid_with_more_and_longer_values_but_not_where_few_sh
 )
 def test_operations_that_are_longer_than_a_value_need_be_make_fewer_values(value_ms, values):
     assert plan.short_values_for(value_ms / 1e3, 2e-3, 10) == values
+
+
+def test_where_blocks_tell_more_than_values_a_long_start_is_not_repaid():
+    long_start = runner(trouble=lambda request, _: msgspec.structs.replace(runner().run(request), wall_s=1.0))
+    planned = {case.case: case for case in plan_of(conducted(header(values=5), long_start, repays=False)).cases}
+    assert (planned[FAST].values, planned[SLOW].values) == (5, 5)

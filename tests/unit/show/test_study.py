@@ -106,12 +106,13 @@ def test_the_list_says_what_each_study_needs_and_what_is_missing():
         run_s={a_case("message/latency_pipe"): 0.5},
         blocks_of={a_case("message/latency_pipe"): 12},
         languages=("c", "go"),
-        missing=(Skip(subject="call/go", reason="no Go compiler"),),
+        missing=(Skip(subject="call/go", reason="no Go compiler: apt-get install golang"),),
     )
     said = printed(shown.show_list, [outlook])
     line = next(line for line in said.splitlines() if line.startswith("linux-ipc"))
-    assert "6.0 s" in line
-    assert "c, go" in line
-    assert "call/go: no Go compiler" in said
+    assert "6.8 s" in line, "12 blocks and the pilot"
+    assert line.endswith("1 mechanism")
+    assert "call/go (linux-ipc): no Go compiler: apt-get install golang" in said
     [object_] = shown.list_as_json([outlook])
-    assert (object_["name"], object_["seconds"], object_["cases"]) == ("linux-ipc", 6.0, ["message/latency_pipe@same"])
+    assert (object_["name"], object_["seconds"], object_["cases"]) == ("linux-ipc", 6.75, ["message/latency_pipe@same"])
+    assert "nothing" in printed(shown.show_list, [msgspec.structs.replace(outlook, missing=())])
