@@ -35,7 +35,7 @@ struct mechanism;
 
 /* One way of counting together: what a probe hands to counter_main(). */
 struct way {
-    const char *title, *question, *source, *uses; /* as in struct probe */
+    const char *title, *question, *source, *properties, *uses; /* as in struct probe */
     struct probe_param param;             /* optional: one that only this way has */
     struct mechanism *(*create)(const struct probe_run *run, int contexts, bool processes);
     /* the timed part: `operations` additions by context number `index`; returns how often the owner changed */
@@ -351,7 +351,7 @@ static void counter_setup(struct probe_run *run)
     run->state = counting_new(run, (int)probe_integer(run, "contexts"), probe_is(run, "kind", "process"));
 }
 
-static void counter_batch(struct probe_run *run, uint64_t operations, struct probe_value *value)
+static inline void counter_batch(struct probe_run *run, uint64_t operations, struct probe_value *value)
 {
     struct counting *counting = run->state;
     probe_start(value);
@@ -398,12 +398,14 @@ static void counter_selftest(struct probe_run *run)
 
 /* --- the program ------------------------------------------------------------------------------------------------ */
 
-static int counter_main(const struct way *this_way, int argc, char **argv)
+/* Inline: a probe that includes held.h has a main of its own instead. */
+static inline int counter_main(const struct way *this_way, int argc, char **argv)
 {
     way = this_way;
     const struct probe probe = {
         .title = way->title,
         .question = way->question,
+        .properties = way->properties,
         .operation = "one addition to the shared number by any of the contexts; wall time of all, without creation",
         .source = way->source,
         .statistic = "median",

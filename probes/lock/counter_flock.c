@@ -46,6 +46,7 @@ int main(int argc, char **argv)
         .title = "file lock, by flock",
         .question = "What does it cost that several contexts count together under flock() of a file?",
         .source = "flock(2); what a test of Linux IPC (yunweiku.com thread 16364, 2014) leaves out beside fcntl",
+        .properties = "fair=no,readers=together,waiting=sleeps,owner dies=given back",
         .uses = "cpu,sched",
         .create = create, .count = count, .hold = hold, .let_go = let_go, .remove = close_openings,
     }, argc, argv);

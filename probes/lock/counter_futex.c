@@ -62,6 +62,7 @@ int main(int argc, char **argv)
         .title = "futex, by hand",
         .question = "What does it cost that several contexts count together under a mutex made of one futex?",
         .source = "U. Drepper, Futexes Are Tricky (2004, rev. 2011), section 6: the third mutex",
+        .properties = "fair=no,readers=one by one,waiting=sleeps,owner dies=stays locked",
         .uses = "cpu,sched",
         .create = create, .count = count, .hold = hold, .let_go = let_go,
     }, argc, argv);

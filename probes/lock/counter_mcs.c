@@ -70,6 +70,7 @@ int main(int argc, char **argv)
         .title = "MCS queue lock",
         .question = "What does it cost that several contexts count together under a queue lock that spins?",
         .source = "Mellor-Crummey & Scott, ACM TOCS 9(1), 1991",
+        .properties = "fair=yes,readers=one by one,waiting=spins,owner dies=stays locked",
         .uses = "cpu,sched",
         .create = create, .count = count, .hold = hold, .let_go = let_go,
     }, argc, argv);

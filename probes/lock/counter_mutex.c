@@ -26,6 +26,7 @@ int main(int argc, char **argv)
         .title = "mutex",
         .question = "What does it cost that several contexts count together under a mutex?",
         .source = "incr_pxmutex of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
+        .properties = "fair=no,readers=one by one,waiting=sleeps,owner dies=stays locked",
         .uses = "cpu,sched",
         .create = create, .count = count, .hold = hold, .let_go = let_go,
     }, argc, argv);

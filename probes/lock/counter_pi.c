@@ -25,6 +25,7 @@ int main(int argc, char **argv)
         .title = "mutex with priority inheritance",
         .question = "What does it cost that several contexts count together under a mutex that inherits priority?",
         .source = "pthread_mutexattr_setprotocol(3); beyond yunweiku.com thread 16364 (2014)",
+        .properties = "fair=by priority,readers=one by one,waiting=sleeps,owner dies=stays locked",
         .uses = "cpu,sched",
         .create = create, .count = count, .hold = hold, .let_go = let_go,
     }, argc, argv);

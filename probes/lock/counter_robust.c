@@ -25,6 +25,7 @@ int main(int argc, char **argv)
         .question = "What does it cost that several contexts count together under a mutex that survives its owner's "
                     "death?",
         .source = "pthread_mutexattr_setrobust(3); beyond yunweiku.com thread 16364 (2014)",
+        .properties = "fair=no,readers=one by one,waiting=sleeps,owner dies=next is told",
         .uses = "cpu,sched",
         .create = create, .count = count, .hold = hold, .let_go = let_go,
     }, argc, argv);

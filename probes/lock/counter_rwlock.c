@@ -48,9 +48,14 @@ COUNTER_UNDER_LOCK(acquire, release)
 int main(int argc, char **argv)
 {
     return counter_main(&(const struct way){
+#ifdef HELD_READS
+        .title = "read-write lock",
+#else
         .title = "read-write lock, for writing",
+#endif
         .question = "What does it cost that several contexts count together under the write lock of a read-write lock?",
         .source = "incr_rwlock of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
+        .properties = "fair=no,readers=together,waiting=sleeps,owner dies=stays locked",
         .uses = "cpu,sched",
         .create = create, .count = count, .hold = hold, .let_go = let_go,
     }, argc, argv);

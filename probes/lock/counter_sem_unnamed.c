@@ -50,6 +50,7 @@ int main(int argc, char **argv)
         .title = "unnamed semaphore",
         .question = "What does it cost that several contexts count together under a POSIX semaphore in shared memory?",
         .source = "incr_pxsem of Stevens, UNIX Network Programming vol. 2 (1999); yunweiku.com thread 16364 (2014)",
+        .properties = "fair=no,readers=one by one,waiting=sleeps,owner dies=stays locked",
         .uses = "cpu,sched",
         .create = create, .count = count, .hold = hold, .let_go = let_go,
     }, argc, argv);

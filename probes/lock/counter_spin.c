@@ -48,6 +48,7 @@ int main(int argc, char **argv)
         .title = "spin lock",
         .question = "What does it cost that several contexts count together under a spin lock?",
         .source = "Anderson, The performance of spin lock alternatives, IEEE TPDS 1(1), 1990",
+        .properties = "fair=no,readers=one by one,waiting=spins,owner dies=stays locked",
         .uses = "cpu,sched",
         .create = create, .count = count, .hold = hold, .let_go = let_go,
     }, argc, argv);

@@ -37,6 +37,14 @@ def parse_bytes(text: str) -> int:
     return int(match[1]) * int((1024 if "i" in unit else 1000) ** power)
 
 
+def parse_rate(text: str) -> float:
+    """How often a second, from a text such as ``50k/s``, ``800/s`` or ``1.5M``; raises UsageError."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(k|M|G)?(?:/s)?", text)
+    if match is None or float(match[1]) == 0:
+        raise UsageError(f'"{text}" is not a rate: write a number above zero a second, such as 800/s or 50k/s')
+    return float(match[1]) * 1000.0 ** ("kMG".find(match[2] or " ") + 1)
+
+
 def format_duration(seconds: float) -> str:
     """A length of time for people, from ``0.3 s`` over ``2 min 05 s`` to ``1 h 02 min``."""
     if seconds < 10:

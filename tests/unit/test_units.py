@@ -10,6 +10,7 @@ from steelyard.units import (
     format_quantity,
     parse_bytes,
     parse_duration,
+    parse_rate,
 )
 
 
@@ -37,6 +38,19 @@ def test_sizes_parse(text, size):
 def test_what_is_no_size_is_refused(text):
     with pytest.raises(UsageError):
         parse_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"), [("800", 800), ("800/s", 800), ("50k/s", 50_000), ("50k", 50_000), ("1.5M/s", 1_500_000)]
+)
+def test_rates_parse(text, rate):
+    assert parse_rate(text) == rate
+
+
+@pytest.mark.parametrize("text", ["", "0", "0/s", "-1", "k/s", "5/min", "1e3", "nan"])
+def test_what_is_no_rate_is_refused(text):
+    with pytest.raises(UsageError):
+        parse_rate(text)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ add_library(probe_support STATIC ${PROBE_SUPPORT})
 set_target_properties(probe_support PROPERTIES C_EXTENSIONS ON)
 target_include_directories(probe_support PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_compile_options(probe_support PRIVATE ${PROBE_FLAGS})
-target_link_libraries(probe_support PUBLIC Threads::Threads)
+target_link_libraries(probe_support PUBLIC Threads::Threads m)
 
 # The counters as a library, for the supports of languages that can call C.
 add_library(counters SHARED ${CMAKE_CURRENT_LIST_DIR}/counters.c)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which channel to take for messages of these sizes: the cheapest that can do what is asked, by a session's prices.
+"""Which way to take for a load that is described: the best that can do what is asked, by a session's figures.
 
-What a channel can do is a property in its probe's descriptor; what it costs is measured. At each size the cheapest and
-the runner-up are compared block by block, all sizes being one family. Between two sizes with different answers both
+What a way can do is a property in its probe's descriptor; what it costs is measured. At each size the best and the
+runner-up are compared block by block, all sizes being one family. Between two sizes with different answers both
 costs are taken to be straight lines on logarithmic scales, which says about where they cross.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,41 +19,125 @@ from steelyard.judge.comparisons import Compared, compare_cases, metric_of
 from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.curves import way_of
 from steelyard.judge.reasons import Reason
-from steelyard.judge.samples import CaseRuns, case_runs
-from steelyard.judge.stats.summary import middle
-from steelyard.records import Descriptor, Placement, Record, Session
+from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
+from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
+from steelyard.judge.stats.summary import median_interval, middle
+from steelyard.records import Case, Descriptor, Parameter, Placement, Record, Scalar, Session
 
 #: Differences below this choose nothing.
 MARGIN = 0.05
-#: Channels are measured by the probes of this family, each message going there and back.
-QUESTION, FAMILY = "message", "latency"
-#: The metrics that a channel may be chosen by: the first is the default.
-BY = ("round_trip", "cpu", "p99")
-#: The figures of a channel that are shown.
-FIGURES = ("round_trip", "p99", "p99_9", "cpu")
+#: A way keeps up with a rate that is at most this share of what it could do: beyond it the queue grows for ever.
+_KEEPS_UP = 0.98
 
 
 class Load(Record, frozen=True, kw_only=True):
-    """What messages there will be. Sizes are in bytes, ``at_most`` is in seconds.
+    """What is to be done, and what the way has to have. ``at_most`` is in seconds.
 
-    between: "process" or "thread". needs: properties that the channel must have. by: the metric to be least. goal: the
-    metric that has to be ``at_most`` a figure.
+    between: "process" or "thread". needs: properties that it must have. by: the metric to be least, empty for the one
+    that fits the load. goal: the metric that has to be ``at_most`` a figure.
     """
 
-    sizes: tuple[int, ...]
-    between: str
-    placement: Placement
+    #: What one chooses, and the question of its probes.
+    noun: ClassVar[str]
+    question: ClassVar[str]
+
+    between: str = "process"
+    placement: Placement = "cross"
     needs: Mapping[str, str] = {}
-    by: str = BY[0]
+    by: str = ""
     goal: str | None = None
     at_most: float | None = None
 
+    @property
+    def family(self) -> str:
+        """The family of the probes that measure it."""
+        raise NotImplementedError
 
-class Channel(Record, frozen=True, kw_only=True):
-    """A channel at one size: figures in seconds by metric, None for what it does not have.
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The metrics that are shown, of which one may be the goal."""
+        raise NotImplementedError
 
-    way: its identifier, as ``latency_pipe``; title: what people call it. misses: by which figure it misses the goal;
-    None where it meets it, or there is none.
+    @property
+    def points(self) -> tuple[dict[str, Scalar], ...]:
+        """The parameters of what is measured, once for each answer."""
+        raise NotImplementedError
+
+    @property
+    def chosen_by(self) -> str:
+        """The metric to be least."""
+        return self.by or self.figures[0]
+
+
+class Messages(Load, frozen=True, kw_only=True):
+    """Messages of some sizes, in bytes; one after the other, or so many a second at times of their own."""
+
+    noun = "channel"
+    question = "message"
+
+    sizes: tuple[int, ...]
+    rate: int | None = None
+
+    @property
+    def family(self) -> str:
+        """Each message goes there and back."""
+        return "latency" if self.rate is None else "paced"
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The time of a message; at a rate with what it had to wait."""
+        return ("round_trip" if self.rate is None else "response", "p99", "p99_9", "cpu")
+
+    @property
+    def points(self) -> tuple[dict[str, Scalar], ...]:
+        """One for each size."""
+        at: dict[str, Scalar] = (
+            {"kind": self.between} if self.rate is None else {"kind": self.between, "rate": self.rate}
+        )
+        return tuple({"size": size, **at} for size in self.sizes)
+
+    @property
+    def chosen_by(self) -> str:
+        """Where a goal says what is fast enough at a rate, the CPU time decides."""
+        return self.by or ("cpu" if self.rate is not None and self.goal is not None else self.figures[0])
+
+
+class Locking(Load, frozen=True, kw_only=True):
+    """Contexts that take one lock, hold it, and think before they take it again; times in nanoseconds.
+
+    read_percent: of the times that it is taken, how many only read.
+    """
+
+    noun = "lock"
+    question = "lock"
+
+    contexts: int
+    hold_ns: int
+    think_ns: int
+    read_percent: int = 0
+
+    @property
+    def family(self) -> str:
+        """Locks that are held for a while."""
+        return "held"
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The time between two pieces of work of all contexts, and how long one waits for the lock."""
+        return ("each", "wait", "wait_p99", "cpu")
+
+    @property
+    def points(self) -> tuple[dict[str, Scalar], ...]:
+        """There is one."""
+        names = ("contexts", "hold_ns", "think_ns", "read_percent")
+        return ({"kind": self.between, **{name: getattr(self, name) for name in names}},)
+
+
+class Way(Record, frozen=True, kw_only=True):
+    """A way at one point of the load: figures in seconds by metric, None for what it does not have.
+
+    way: its identifier, as ``latency_pipe``; title: what people call it. misses: by which figure it misses the goal, or
+    may miss it; None where it is sure to meet it, or there is none. head_room: how often the rate it could do.
     """
 
     way: str
@@ -61,26 +146,33 @@ class Channel(Record, frozen=True, kw_only=True):
     properties: dict[str, str]
     figures: dict[str, float | None]
     misses: float | None = None
+    head_room: float | None = None
+
+    @property
+    def able(self) -> bool:
+        """Whether it meets the goal and keeps up."""
+        return self.misses is None and (self.head_room is None or self.head_room * _KEEPS_UP > 1)
 
 
 class Choice(Record, frozen=True, kw_only=True):
-    """The channels at one size, the best first: those that meet the goal, then the others.
+    """The ways at one point, the best first: those that meet the goal, then the others.
 
-    verdict: the runner-up against the best, None where there is no second one that meets the goal.
+    size: of a message, None where the load has no sizes. verdict: the runner-up against the best, None where there is
+    no second one that meets the goal.
     """
 
-    size: int
-    channels: tuple[Channel, ...]
+    size: int | None = None
+    ways: tuple[Way, ...]
     verdict: Compared | None = None
 
     @property
-    def able(self) -> tuple[Channel, ...]:
+    def able(self) -> tuple[Way, ...]:
         """Those that meet the goal."""
-        return tuple(channel for channel in self.channels if channel.misses is None)
+        return tuple(way for way in self.ways if way.able)
 
 
 class SwitchOver(Record, frozen=True, kw_only=True):
-    """Below about this size one channel is cheaper, above it the other; None where their costs do not cross."""
+    """Below about this size one way is cheaper, above it the other; None where their costs do not cross."""
 
     below: str
     above: str
@@ -88,7 +180,7 @@ class SwitchOver(Record, frozen=True, kw_only=True):
 
 
 class Chosen(Record, frozen=True, kw_only=True):
-    """What a session says of a load. ``cannot``: by channel, what it lacks of what is asked, or why it has no price."""
+    """What a session says of a load. ``cannot``: by way, what it lacks of what is asked, or why it has no price."""
 
     path: str
     machine: str
@@ -103,49 +195,58 @@ class Chosen(Record, frozen=True, kw_only=True):
 
 
 def lacks(descriptor: Descriptor, load: Load) -> str | None:
-    """What a channel lacks of what is asked; None if it can."""
-    kind, size = descriptor.parameter("kind"), descriptor.parameter("size")
-    if kind is None or load.between not in kind.choices:
-        return f"is not between {'processes' if load.between == 'process' else 'threads'}"
+    """What a way lacks of what is asked; None if it can."""
     if load.placement not in descriptor.placements:
         return "makes no sense on one CPU" if load.placement == "same" else "is not measured there"
-    largest = max(load.sizes)
-    if size is None or (size.maximum is not None and largest > size.maximum):
-        return f"is not measured with messages of {largest} bytes"
-    for name, wanted in load.needs.items():
-        if wanted not in (has := descriptor.properties.get(name, "not known")).split(" or "):
-            return f"{name}: {has}, not {wanted}"
+    for point in load.points:
+        for name, wanted in point.items():
+            if reason := _beyond(descriptor.parameter(name), name, wanted):
+                return reason
+    for name, wanted_property in load.needs.items():
+        if wanted_property not in (has := descriptor.properties.get(name, "not known")).split(" or "):
+            return f"{name}: {has}, not {wanted_property}"
+    return None
+
+
+def _beyond(parameter: Parameter | None, name: str, wanted: Scalar) -> str | None:
+    if name == "kind" and (parameter is None or wanted not in parameter.choices):
+        return f"is not between {'processes' if wanted == 'process' else 'threads'}"
+    low, high = (None, None) if parameter is None else (parameter.minimum, parameter.maximum)
+    if parameter is None or (
+        isinstance(wanted, int) and not (low or 0) <= wanted <= (math.inf if high is None else high)
+    ):
+        return (
+            f"is not measured with messages of {wanted} bytes"
+            if name == "size"
+            else f"is not measured at {name}={wanted}"
+        )
     return None
 
 
 def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
-    """The best channel at each size, and where the answer changes."""
+    """The best way at each point, and where the answer changes."""
     by_name = {runs.planned.case.name: runs for runs in case_runs(session)}
-    cannot: dict[str, str] = {}
-    able: dict[str, CaseRuns] = {}
-    for name, facts in session.header.probes.items():
-        if facts.descriptor.family == FAMILY and name.startswith(f"{QUESTION}/"):
-            way = way_of(name)
-            if reason := lacks(facts.descriptor, load):
-                cannot[way] = reason
-    for name, runs in by_name.items():
-        case = runs.planned.case
-        right = (case.parameters.get("kind"), case.placement) == (load.between, load.placement)
-        if runs.descriptor.family == FAMILY and right and way_of(case.probe) not in cannot:
-            able[name] = runs
-    found = [Choice(size=size, channels=_ranked(able.values(), size, load)) for size in load.sizes]
-    pairs = [(str(one.size), one.able[0].case, one.able[1].case) for one in found if len(one.able) > 1]
-    compared = compare_cases(session, pairs, ("best", "runner-up"), margin=margin, metric=load.by)
-    verdicts = {case.case: case for case in compared.cases}
-    choices = tuple(Choice(size=one.size, channels=one.channels, verdict=verdicts.get(str(one.size))) for one in found)
+    prefix = f"{load.question}/"
+    descriptors = {name: facts.descriptor for name, facts in session.header.probes.items() if name.startswith(prefix)}
+    family = {name: descriptor for name, descriptor in descriptors.items() if descriptor.family == load.family}
+    cannot = {way_of(name): reason for name, of in family.items() if (reason := lacks(of, load))}
+    able = [
+        runs
+        for runs in by_name.values()
+        if runs.planned.case.probe in family and way_of(runs.planned.case.probe) not in cannot
+    ]
+    found = [Choice(size=_size(point), ways=_ranked(able, point, load)) for point in load.points]
+    pairs = [(str(place), one.able[0].case, one.able[1].case) for place, one in enumerate(found) if len(one.able) > 1]
+    compared = compare_cases(session, pairs, ("best", "runner-up"), margin=margin, metric=load.chosen_by)
+    verdicts = {int(case.case): case for case in compared.cases}
+    choices = tuple(
+        Choice(size=one.size, ways=one.ways, verdict=verdicts.get(place)) for place, one in enumerate(found)
+    )
     for skip in session.skips:
         probe, _, rest = skip.subject.partition("[")
         way = way_of(probe)
-        if (
-            probe.startswith(f"{QUESTION}/{FAMILY}_")
-            and way not in cannot
-            and (f"kind={load.between}" in rest or not rest)
-        ):
+        ours = probe in family or probe.startswith(f"{prefix}{load.family}_")
+        if ours and way not in cannot and (f"kind={load.between}" in rest or "kind=" not in rest):
             cannot[way] = skip.reason
     return Chosen(
         path=session.path,
@@ -154,48 +255,68 @@ def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
         blocks=session.blocks,
         load=load,
         choices=choices,
-        switch_overs=tuple(_switch_overs(choices, load.by)),
+        switch_overs=tuple(_switch_overs(choices, load.chosen_by)),
         cannot=cannot,
         margin=margin,
         void=void_reason(controls(session, by_name)),
     )
 
 
-def _ranked(able: Iterable[CaseRuns], size: int, load: Load) -> tuple[Channel, ...]:
-    channels = [
-        Channel(
-            way=way_of(runs.planned.case.probe),
-            title=runs.descriptor.title or way_of(runs.planned.case.probe),
-            case=runs.planned.case.name,
-            properties=runs.descriptor.properties,
-            figures=figures,
-            misses=_missed(figures, load),
-        )
-        for runs in able
-        if runs.planned.case.parameters.get("size") == size
-        for figures in [{name: _figure(runs, name) for name in dict.fromkeys((*FIGURES, load.by))}]
-    ]
-    there = [channel for channel in channels if channel.figures[load.by] is not None]
-    return tuple(sorted(there, key=lambda one: (one.misses is not None, one.figures[load.by])))
+def _size(point: Mapping[str, Scalar]) -> int | None:
+    return int(point["size"]) if "size" in point else None
+
+
+def _at(case: Case, point: Mapping[str, Scalar], load: Load) -> bool:
+    return case.placement == load.placement and all(case.parameters.get(name) == value for name, value in point.items())
+
+
+def _ranked(able: Iterable[CaseRuns], point: Mapping[str, Scalar], load: Load) -> tuple[Way, ...]:
+    ways = [_way(runs, point, load) for runs in able if _at(runs.planned.case, point, load)]
+    there = [way for way in ways if way.figures[load.chosen_by] is not None]
+    return tuple(sorted(there, key=lambda way: (not way.able, way.figures[load.chosen_by])))
+
+
+def _way(runs: CaseRuns, point: Mapping[str, Scalar], load: Load) -> Way:
+    case = runs.planned.case
+    way = way_of(case.probe)
+    rate, round_trip = point.get("rate"), _figure(runs, "round_trip")
+    return Way(
+        way=way,
+        title=runs.descriptor.title or way,
+        case=case.name,
+        properties=runs.descriptor.properties,
+        figures={name: _figure(runs, name) for name in dict.fromkeys((*load.figures, load.chosen_by))},
+        misses=_missed(runs, load),
+        head_room=1 / (int(rate) * round_trip) if rate and round_trip else None,
+    )
+
+
+def _sample(runs: CaseRuns, name: str) -> FloatArray:
+    metric = metric_of(runs, name)
+    sample = runs.sample(metric) if metric else np.array([])
+    return sample[np.isfinite(sample)]
 
 
 def _figure(runs: CaseRuns, name: str) -> float | None:
-    metric = metric_of(runs, name)
-    sample = runs.sample(metric) if metric else np.array([])
-    there = sample[np.isfinite(sample)]
+    there = _sample(runs, name)
     return middle(there) if there.size else None
 
 
-def _missed(figures: Mapping[str, float | None], load: Load) -> float | None:
+def _missed(runs: CaseRuns, load: Load) -> float | None:
+    """The figure that is not sure to be low enough: the upper end of its interval has to be."""
     if load.goal is None or load.at_most is None:
         return None
-    figure = figures.get(load.goal)
-    return math.inf if figure is None else figure if figure > load.at_most else None
+    there = _sample(runs, load.goal)
+    if not there.size:
+        return math.inf
+    interval = median_interval(there, INTERVAL_CONFIDENCE)
+    highest = interval.high if interval.bounded else float(there.max())
+    return None if highest <= load.at_most else highest
 
 
 def _switch_overs(choices: Sequence[Choice], by: str) -> Iterable[SwitchOver]:
-    answered = [choice for choice in choices if choice.able]
-    for small, large in pairwise(sorted(answered, key=lambda choice: choice.size)):
+    answered = [choice for choice in choices if choice.able and choice.size is not None]
+    for small, large in pairwise(sorted(answered, key=lambda choice: choice.size or 0)):
         below, above = small.able[0].way, large.able[0].way
         if below != above:
             size = _crossing(small, large, below, above, by)
@@ -203,9 +324,9 @@ def _switch_overs(choices: Sequence[Choice], by: str) -> Iterable[SwitchOver]:
 
 
 def _crossing(small: Choice, large: Choice, below: str, above: str, by: str) -> int | None:
-    """Where straight lines on logarithmic scales cross; None if one of the channels has no price at both sizes."""
-    costs = [{channel.way: channel.figures[by] or 0.0 for channel in choice.able} for choice in (small, large)]
-    if any(not cost.get(way) for cost in costs for way in (below, above)):
+    """Where straight lines on logarithmic scales cross; None if one of the ways has no price at both sizes."""
+    costs = [{way.way: way.figures[by] or 0.0 for way in choice.able} for choice in (small, large)]
+    if small.size is None or large.size is None or any(not cost.get(way) for cost in costs for way in (below, above)):
         return None
     gaps = [math.log(cost[above] / cost[below]) for cost in costs]
     share = gaps[0] / (gaps[0] - gaps[1]) if gaps[0] > 0 > gaps[1] else None

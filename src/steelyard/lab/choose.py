@@ -1,73 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session that a choice of a channel rests on: every channel that can, at every size."""
+"""The session that a choice rests on: every way that can do what is asked, at every point of the load."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.errors import SelectionError, UsageError
 from steelyard.judge import choose
-from steelyard.judge.choose import Load
+from steelyard.judge.choose import Load, Locking, Messages
+from steelyard.judge.samples import number_of
 from steelyard.judge.stats.planning import fewest_blocks
 from steelyard.lab.planning import Planner, Question
 from steelyard.lab.session import Lab
-from steelyard.records import Case, Run, Session
+from steelyard.records import Case, Descriptor, Run, Session
 from steelyard.settings import Settings
 
-#: How long choosing a channel takes, unless it is said otherwise.
-BUDGET = "90s"
+#: How long choosing takes, unless it is said otherwise.
+BUDGETS = {"message": "90s", "lock": "60s"}
+#: So many messages of each value that 5 values have a p99.9, which takes 10,000.
+_MESSAGES_OF_A_VALUE = 2100
+#: Longest value for that, in seconds: rarer messages have no p99.9.
+_LONGEST_VALUE_S = 0.05
+#: Long enough for every context to lose its CPU some times, perhaps with the lock.
+_LOCK_VALUE = "50ms"
+#: A run of 10 such values has the 1000 messages that a p99 takes.
+LEAST_RATE = 2000
 
 
-def measure_channels(lab: Lab, load: Load, settings: Settings, output: Path | None) -> Session:
-    """A session of the channels that can do what is asked; raises SelectionError if none can."""
+def measure_ways(lab: Lab, load: Load, settings: Settings, output: Path | None) -> Session:
+    """A session of the ways that can do what is asked; raises SelectionError if none can."""
     settings.check()
     described = {
         name: probe.descriptor
         for name, probe in lab.found.probes.items()
-        if probe.descriptor.family == choose.FAMILY and name.startswith(f"{choose.QUESTION}/")
+        if probe.descriptor.family == load.family and name.startswith(f"{load.question}/")
     }
     known = {name for descriptor in described.values() for name in descriptor.properties}
     if unknown := [name for name in load.needs if name not in known]:
-        raise UsageError(f"--needs {unknown[0]}: no channel says that of itself; there are {', '.join(sorted(known))}")
+        raise UsageError(
+            f"--needs {unknown[0]}: no {load.noun} says that of itself; there are {', '.join(sorted(known))}"
+        )
     lacking = {name: choose.lacks(descriptor, load) for name, descriptor in described.items()}
     able = [name for name, reason in lacking.items() if reason is None]
     if not able:
-        reasons = "; ".join(f"{name.partition('/')[2]} {reason}" for name, reason in lacking.items())
-        raise SelectionError(f"no channel can do what is asked: {reasons}")
-    params = [f"size={','.join(map(str, load.sizes))}", f"kind={load.between}"]
-    cases = lab.select(able, params, [load.placement])
-    settings = settings.with_budget(BUDGET)
-    planner = Planner(_question(cases), settings, lab.messages)
+        every = set(lacking.values())
+        each = (f"{name.partition('/')[2]} {reason}" for name, reason in lacking.items())
+        reasons = f"each {every.pop()}" if len(every) == 1 else "; ".join(each)
+        raise SelectionError(f"no {load.noun} can do what is asked: {reasons}")
+    values = {name: dict.fromkeys(str(point[name]) for point in load.points) for name in load.points[0]}
+    cases = lab.select(able, [f"{name}={','.join(of)}" for name, of in values.items()], [load.placement])
+    settings = settings.with_budget(BUDGETS[load.question])
+    if settings.target is None:
+        settings = replace(settings, target=_target(load))
+    planner = Planner(_question(cases, described, load), settings, lab.messages)
     return lab.measure(lab.header(cases, settings), output, settings, planner=planner)
 
 
-def _question(cases: Sequence[Case]) -> Question:
-    """Which is the best channel at each size: those that were cheapest in the pilot are measured first."""
-    by_probe: dict[str, list[str]] = {}
+def _target(load: Load) -> str | None:
+    """How long a value is to be."""
+    if isinstance(load, Locking):
+        return _LOCK_VALUE
+    if not isinstance(load, Messages) or load.rate is None:
+        return None
+    return f"{max(1, round(1e3 * min(_MESSAGES_OF_A_VALUE / load.rate, _LONGEST_VALUE_S)))}ms"
+
+
+def _question(cases: Sequence[Case], described: Mapping[str, Descriptor], load: Load) -> Question:
+    """Which is the best at each point: those that were best in the pilot are measured first."""
+    by_probe: dict[str, list[Case]] = {}
     for case in cases:
-        by_probe.setdefault(case.probe, []).append(case.name)
-    sizes = max(len(names) for names in by_probe.values())
+        by_probe.setdefault(case.probe, []).append(case)
+    points = max(len(found) for found in by_probe.values())
+
+    def cost(case: Case, pilots: Mapping[str, Run]) -> float:
+        """The main figure in the pilot; infinite where it came to nothing."""
+        run, of = pilots.get(case.name), described[case.probe]
+        if run is None or run.status != "ok":
+            return math.inf
+        found = number_of([value.figure(of.metrics[0]) for value in run.values], of.statistic)
+        return found if found > 0 else math.inf
 
     def units(pilots: Mapping[str, Run]) -> list[tuple[str, ...]]:
-        ran = {
-            probe: [name for name in names if _cost(pilots.get(name)) < math.inf] for probe, names in by_probe.items()
-        }
-        there = [names for names in ran.values() if names]
-        ranked = sorted(there, key=lambda names: sum(math.log(_cost(pilots[name])) for name in names) / len(names))
-        best = tuple(name for names in ranked[:2] for name in names)
-        return [best, *map(tuple, ranked[2:])] if best else []
+        costs = {probe: [cost(case, pilots) for case in found] for probe, found in by_probe.items()}
+        mean = {probe: sum(map(math.log, found)) / len(found) for probe, found in costs.items() if found}
+        ranked = [
+            [case.name for case, one in zip(by_probe[probe], costs[probe], strict=True) if one < math.inf]
+            for probe in sorted(mean, key=mean.__getitem__)
+        ]
+        there = [names for names in ranked if names]
+        best = tuple(name for names in there[:2] for name in names)
+        return [best, *map(tuple, there[2:])] if best else []
 
     return Question(
-        one="channel beside the best one",
-        many="channels beside the best one",
+        one=f"{load.noun} beside the best one",
+        many=f"{load.noun}s beside the best one",
         units=units,
-        blocks=lambda _: fewest_blocks(sizes),
+        blocks=lambda _: fewest_blocks(points),
     )
-
-
-def _cost(run: Run | None) -> float:
-    """Seconds of an operation in the pilot; infinite where it came to nothing."""
-    costs = [value.wall_ns / value.operations for value in run.values] if run and run.status == "ok" else []
-    return min(filter(None, costs), default=math.inf) / 1e9

@@ -1,37 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which channel to take, on one screen and as an object for programs."""
+"""Which way to take, on one screen and as an object for programs."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from steelyard.judge.choose import FIGURES, Channel, Choice, Chosen
+from steelyard.judge.choose import Choice, Chosen, Load, Locking, Messages
 from steelyard.show import comparison, reasons, void
 from steelyard.show.console import Console, grid, words
 from steelyard.show.naming import PLACES
 from steelyard.units import format_bytes, format_quantity
 
-#: Channels of a size that are shown; `--json` has them all.
+#: Ways at a point that are shown; `--json` has them all.
 _MOST = 8
-_HEADS = {"round_trip": "there and back", "p99": "p99", "p99_9": "p99.9", "cpu": "CPU of both"}
+_HEADS = {
+    "round_trip": "there and back",
+    "response": "response time",
+    "p99": "p99",
+    "p99_9": "p99.9",
+    "each": "a turn",
+    "wait": "wait",
+    "wait_p99": "wait p99",
+}
 
 
 def show(chosen: Chosen, console: Console) -> None:
-    """The answer at each size, the channels behind it, where it changes, and what was left out."""
+    """The answer at each point, the ways behind it, where it changes, and what was left out."""
     load = chosen.load
-    who = "processes" if load.between == "process" else "threads"
     asked = "".join(f", {name}: {value}" for name, value in load.needs.items())
     if load.goal is not None and load.at_most is not None:
-        asked += f", {_HEADS[load.goal]} at most {format_quantity(load.at_most, 's')}"
-    console.print(words((f"messages between two {who} on {PLACES[load.placement]}{asked}", "bold")))
+        asked += f", {_head(load.goal, load)} at most {format_quantity(load.at_most, 's')}"
+    where = f", {PLACES['free']}" if load.placement == "free" else f" on {PLACES[load.placement]}"
+    console.print(words((f"{_described(load)}{where}{asked}", "bold")), soft_wrap=True)
     console.print(words(f"{chosen.machine}, {chosen.cpus} CPUs, {chosen.blocks} blocks", style="dim"))
     void.show(chosen.void, console)
     for choice in chosen.choices:
         console.print()
         if chosen.void is None:
-            console.print(words(f"{format_bytes(choice.size)}: ", (answer(choice, chosen), "bold")), soft_wrap=True)
-        _channels(choice, console)
+            console.print(words(f"{_where(choice)}", (answer(choice, chosen), "bold")), soft_wrap=True)
+        ways(choice, load, console)
     _properties(chosen, console)
     for over in chosen.switch_overs if chosen.void is None else ():
         where = f"about {format_bytes(over.size)}" if over.size else "somewhere between these sizes"
@@ -44,14 +52,41 @@ def show(chosen: Chosen, console: Console) -> None:
     console.print(f"session file: {chosen.path}", style="dim", soft_wrap=True)
 
 
+def _described(load: Load) -> str:
+    contexts = "processes" if load.between == "process" else "threads"
+    match load:
+        case Messages(rate=None):
+            return f"messages between two {contexts}"
+        case Messages(rate=rate):
+            return f"{rate:,} messages a second between two {contexts}"
+        case Locking():
+            hold, think = (format_quantity(time / 1e9, "s") for time in (load.hold_ns, load.think_ns))
+            reads = f", {load.read_percent} % only to read" if load.read_percent else ""
+            return f"{load.contexts} {contexts} that hold a lock for {hold} and think for {think}{reads}"
+        case _:
+            return load.noun
+
+
+def _head(figure: str, load: Load) -> str:
+    if figure == "cpu":
+        return "CPU of both" if isinstance(load, Messages) else "CPU a turn"
+    return _HEADS[figure]
+
+
+def _where(choice: Choice) -> str:
+    return "" if choice.size is None else f"{format_bytes(choice.size)}: "
+
+
 def answer(choice: Choice, chosen: Chosen) -> str:
-    """What to take at a size, in one sentence with the runner-up's verdict."""
+    """What to take at a point, in one sentence with the runner-up's verdict."""
     load = chosen.load
-    if not choice.channels:
-        return "no channel that can was measured"
+    if not choice.ways:
+        return f"no {load.noun} that can was measured"
     if not choice.able:
-        best = choice.channels[0]
-        return f"none meets the goal; {best.title} comes nearest, with {_time(best.misses)}"
+        best = choice.ways[0]
+        if best.misses is None:
+            return f"none keeps up; {best.title} comes nearest, with {best.head_room or 0:.2f} times the rate"
+        return f"none is sure to meet the goal; {best.title} comes nearest, with {_time(best.misses)}"
     best, *others = choice.able
     if not others or choice.verdict is None:
         return f"take {best.title}, the only one"
@@ -59,7 +94,7 @@ def answer(choice: Choice, chosen: Chosen) -> str:
     match choice.verdict.verdict:
         case "different":
             times = choice.verdict.ratio
-            return f"take {best.title}; {second.title} is next, at {times:.2f} times its {_HEADS[load.by]}"
+            return f"take {best.title}; {second.title} is next, at {times:.2f} times its {_head(load.chosen_by, load)}"
         case "equivalent":
             return f"take {best.title} or {second.title}: they are equal within {100 * margin:g} %"
         case _:
@@ -68,29 +103,32 @@ def answer(choice: Choice, chosen: Chosen) -> str:
             )
 
 
-def _channels(choice: Choice, console: Console) -> None:
-    heads = [_HEADS[name] for name in FIGURES]
-    table = grid(("channel", *heads, "probe"), heads, names={"channel": "", "probe": "dim"})
-    for channel in choice.channels[:_MOST]:
-        figures = (_time(channel.figures.get(name)) for name in FIGURES)
+def ways(choice: Choice, load: Load, console: Console) -> None:
+    """The table of a point."""
+    numbers = [_head(name, load) for name in load.figures]
+    paced = any(way.head_room is not None for way in choice.ways)
+    heads = [load.noun, *numbers, *(["could do"] if paced else []), "probe"]
+    table = grid(heads, [*numbers, "could do"], names={load.noun: "", "probe": "dim"})
+    for way in choice.ways[:_MOST]:
         table.add_row(
-            words(channel.title, style="cyan" if channel.misses is None else "dim"),
-            *figures,
-            channel.way,
+            words(way.title, style="cyan" if way.able else "dim"),
+            *(_time(way.figures.get(name)) for name in load.figures),
+            *([f"{way.head_room or 0:.1f} times"] if paced else []),
+            way.way,
         )
     console.print(table)
-    if len(choice.channels) > _MOST:
-        rest: list[Channel] = list(choice.channels[_MOST:])
-        console.print(f"  and {len(rest)} dearer: {', '.join(channel.title for channel in rest)}", style="dim")
+    if len(choice.ways) > _MOST:
+        rest = choice.ways[_MOST:]
+        console.print(f"  and {len(rest)} dearer: {', '.join(way.title for way in rest)}", style="dim")
 
 
 def _properties(chosen: Chosen, console: Console) -> None:
-    """What the channels of the answers can do, those of all sizes together."""
-    shown = {channel.title: channel.properties for choice in chosen.choices for channel in choice.channels[:_MOST]}
+    """What the ways of the answers can do, those of all points together."""
+    shown = {way.title: way.properties for choice in chosen.choices for way in choice.ways[:_MOST]}
     names = list(dict.fromkeys(name for properties in shown.values() for name in properties))
     if not names:
         return
-    table = grid(("what they can", *names))
+    table = grid(["what they can", *names])
     for title, properties in shown.items():
         table.add_row(words(title, style="cyan"), *(properties.get(name, "") for name in names))
     console.print()

@@ -10,7 +10,7 @@ from steelyard.judge.choose import choose
 from steelyard.show import choose as shown
 from steelyard.show.console import Console
 from steelyard.show.visible import json_text
-from tests.unit.judge.test_choose import TWO_SIZES, a_load, exchanged
+from tests.unit.judge.test_choose import TWO_SIZES, a_load, exchanged, paced
 
 ALIKE = {"pipe": {200: 2e-6}, "ring": {200: 2e-6}}
 
@@ -31,7 +31,7 @@ def printed(session, load):
         (
             TWO_SIZES,
             a_load(goal="p99", at_most=1e-6),
-            "200 B: none meets the goal; ring in shared memory comes nearest, with 2.00 µs",
+            "200 B: none is sure to meet the goal; ring in shared memory comes nearest, with 2.00 µs",
         ),
     ],
 )
@@ -55,3 +55,12 @@ def test_objects_name_what_is_recommended():
         ("latency_ring", "latency_pipe"),
         ("latency_pipe", "latency_ring"),
     ]
+
+
+def test_at_a_rate_it_says_what_each_could_do():
+    session = paced({"pipe": 5e-6, "ring": 2e-6}, responses={"pipe": 4e-6, "ring": 9e-6})
+    text = printed(session, a_load(rate=50_000))
+    assert text.startswith("50,000 messages a second between two processes on two CPUs\n")
+    assert "200 B: take pipe; ring in shared memory is next, at 2.25 times its response time" in text
+    assert "could do" in text
+    assert "10.0 times" in text

@@ -8,26 +8,24 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from steelyard.cli import _output as output
 from steelyard.cli._output import Margin, Measuring
+from steelyard.cli.choose import _asked as asked
 from steelyard.errors import UsageError
 from steelyard.judge import choose
-from steelyard.keep import session as sessions
-from steelyard.lab.choose import measure_channels
-from steelyard.lab.session import Lab
+from steelyard.lab.choose import LEAST_RATE
 from steelyard.settings import Settings
-from steelyard.show import choose as shown
-from steelyard.units import parse_bytes, parse_duration
+from steelyard.units import parse_bytes, parse_rate
 
 
 def command(
     *,
     size: str = "200",
+    rate: str | None = None,
     between: Literal["processes", "threads"] = "processes",
     placement: Literal["same", "cross"] = "cross",
     needs: list[str] | None = None,
     goal: str | None = None,
-    by: Literal["round_trip", "cpu", "p99"] = "round_trip",
+    by: Literal["round_trip", "response", "cpu", "p99"] | None = None,
     session: Path | None = None,
     margin: Margin = choose.MARGIN,
     settings: Measuring = Settings(),
@@ -36,13 +34,16 @@ def command(
 ) -> None:
     """Say which channel to take for messages of these sizes, which is the runner-up, and where the answer changes.
 
-    Every channel of this machine that can do what is asked is measured, in at most 90 seconds, one message going there
-    and back at a time.
+    Every channel of this machine that can do what is asked is measured, in at most 90 seconds, each message going there
+    and back: one after the other, or at a rate.
 
     Parameters
     ----------
     size
         Bytes of a message, or several sizes: ``200,64KiB``.
+    rate
+        Messages a second, ``50k/s``, at times drawn at random: what has to wait for the one before it counts as slow.
+        Left out, each message leaves when the one before it is back.
     between
         Who exchanges them.
     placement
@@ -51,9 +52,10 @@ def command(
         What the channel must have: ``boundaries=yes``, ``readers=several`` or another of the properties that the answer
         lists. May be repeated.
     goal
-        A figure that must not be above a time: ``p99=50us``. What misses it comes last and is not recommended.
+        A figure that must not be above a time: ``p99=50us``. What may miss it comes last and is not recommended.
     by
-        What is to be least: the round trip, the CPU time of both sides, or the 99th percentile.
+        What is to be least: ``round_trip``, at a rate ``response``, the CPU time of both sides, or the 99th percentile.
+        Default: the first; at a rate with a goal the CPU time.
     session
         Answer from this session instead of measuring.
     output_file
@@ -61,39 +63,25 @@ def command(
     json
         Print one object with all channels at every size.
     """
-    figure, at_most = _goal(goal)
-    load = choose.Load(
+    figure, at_most = asked.goal(goal)
+    load = choose.Messages(
         sizes=tuple(dict.fromkeys(parse_bytes(text.strip()) for text in size.split(","))),
+        rate=None if rate is None else _rate(rate),
         between={"processes": "process", "threads": "thread"}[between],
         placement=placement,
-        needs=dict(_pair("--needs", text, "boundaries=yes") for text in needs or []),
-        by=by,
+        needs=asked.needs(needs),
+        by=by or "",
         goal=figure,
         at_most=at_most,
     )
-    if session is None:
-        lab = Lab(selectors=[f"{choose.QUESTION}/{choose.FAMILY}_*"], messages=output.Terminal())
-        finished = measure_channels(lab, load, settings, output_file)
-    else:
-        finished = sessions.read(session)
-    chosen = choose.choose(finished, load, margin=margin)
-    if json:
-        output.print_json(shown.as_json(chosen))
-    else:
-        shown.show(chosen, output.console())
+    asked.answer(load, session, margin, settings, output_file, json=json)
 
 
-def _pair(option: str, text: str, example: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise UsageError(f'{option} takes a name and a value, such as {example}, not "{text}"')
-    return name, value
-
-
-def _goal(text: str | None) -> tuple[str | None, float | None]:
-    if text is None:
-        return None, None
-    name, value = _pair("--goal", text, "p99=50us")
-    if name not in choose.FIGURES:
-        raise UsageError(f"--goal {name}: the figures of a channel are {', '.join(choose.FIGURES)}")
-    return name, parse_duration(value)
+def _rate(text: str) -> int:
+    rate = round(parse_rate(text))
+    if rate < LEAST_RATE:
+        raise UsageError(
+            f"--rate {text}: so few messages a second never wait for each other; leave --rate away, or give "
+            f"{LEAST_RATE}/s or more"
+        )
+    return rate
