@@ -293,8 +293,9 @@ def _way(runs: CaseRuns, point: Mapping[str, Scalar], load: Load) -> Way:
 
 def _sample(runs: CaseRuns, name: str) -> FloatArray:
     metric = metric_of(runs, name)
-    sample = runs.sample(metric) if metric else np.array([])
-    return sample[np.isfinite(sample)]
+    sample: FloatArray = runs.sample(metric) if metric else np.array([])
+    there: FloatArray = sample[np.isfinite(sample)]
+    return there
 
 
 def _figure(runs: CaseRuns, name: str) -> float | None:

@@ -34,3 +34,23 @@ class Observation(Record, frozen=True, kw_only=True):
     skips: tuple[Skip, ...] = ()
     command: tuple[str, ...] = ()
     command_status: int | None = None
+
+
+class Effort(Record, frozen=True, kw_only=True):
+    """What a process and its descendants did for a while.
+
+    ``counts``: by what was counted; what could not be counted is missing, with its reason in ``skips``. ``tasks``:
+    threads of all its processes at the beginning. ``command``: what was started, or runs; ``status``: its exit code,
+    None of one that goes on.
+    """
+
+    started: str
+    machine_key: str
+    seconds: float
+    cpu_s: float
+    tasks: int
+    counts: dict[str, int]
+    pid: int
+    command: tuple[str, ...]
+    status: int | None = None
+    skips: tuple[Skip, ...] = ()
