@@ -106,6 +106,12 @@ class OutOfMemoryError(SteelyardError):
     exit_code = 80
 
 
+class LoadError(SteelyardError):
+    """A load for simulated schedulers is missing, one of its entries is wrong, or no machine could bear it."""
+
+    exit_code = 81
+
+
 class Interrupted(KeyboardInterrupt):
     """A signal asked the program to end: it passes where Ctrl-C passes, and its exit code says which it was."""
 

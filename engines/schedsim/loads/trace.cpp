@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <istream>
-#include <optional>
 #include <stdexcept>
 
 #include "schedsim/json.hpp"
@@ -14,23 +13,14 @@ namespace
 
 constexpr std::int64_t most_tasks = 1 << 16;
 
-std::int64_t whole(const json::Value *value, std::int64_t smallest, std::int64_t largest, const std::string &what)
-{
-    const std::optional<std::int64_t> number = json::whole(value);
-    if (!number || *number < smallest || *number > largest)
-        throw std::invalid_argument(what + " must be a whole number from " + std::to_string(smallest) + " to " +
-                                    std::to_string(largest));
-    return *number;
-}
-
 Trace::Recording read_header(const json::Value &line)
 {
     if (!line.is_object() || !line.contains("schedsim_trace"))
         throw std::invalid_argument("the first line is no object with \"schedsim_trace\"");
-    whole(json::find(line, "schedsim_trace"), 1, 1, "schedsim_trace");
+    json::whole_from(json::find(line, "schedsim_trace"), 1, 1, "schedsim_trace");
     Trace::Recording recording;
-    recording.cpus = static_cast<CpuId>(whole(json::find(line, "cpus"), 1, 1024, "cpus"));
-    recording.tasks = static_cast<std::uint32_t>(whole(json::find(line, "tasks"), 0, most_tasks, "tasks"));
+    recording.cpus = static_cast<CpuId>(json::whole_from(json::find(line, "cpus"), 1, 1024, "cpus"));
+    recording.tasks = static_cast<std::uint32_t>(json::whole_from(json::find(line, "tasks"), 0, most_tasks, "tasks"));
     return recording;
 }
 
@@ -38,9 +28,9 @@ Trace::Interval read_interval(const json::Value &line)
 {
     if (!line.is_array() || line.size() != 4)
         throw std::invalid_argument("an interval is [length_ns, runnable, switches, forks]");
-    return {whole(&line[0], 1, hour, "the length"),
-            static_cast<std::uint32_t>(whole(&line[1], 0, most_tasks, "the number of runnable tasks")),
-            static_cast<std::uint32_t>(whole(&line[2], 0, 1'000'000'000, "the number of switches"))};
+    return {json::whole_from(&line[0], 1, hour, "the length"),
+            static_cast<std::uint32_t>(json::whole_from(&line[1], 0, most_tasks, "the number of runnable tasks")),
+            static_cast<std::uint32_t>(json::whole_from(&line[2], 0, 1'000'000'000, "the number of switches"))};
 }
 
 } // namespace
@@ -59,6 +49,22 @@ std::uint64_t Trace::Recording::switches() const
     for (const Interval &one : intervals)
         sum += one.switches;
     return sum;
+}
+
+std::int64_t version_of_recording(std::istream &input, const std::string &name)
+{
+    std::string text;
+    std::getline(input, text);
+    input.clear();
+    input.seekg(0);
+    try {
+        const json::Value line = json::parse(text);
+        if (line.is_object() && line.contains("schedsim_trace"))
+            return json::whole_from(json::find(line, "schedsim_trace"), 1, 2, "schedsim_trace");
+    } catch (const std::invalid_argument &error) {
+        throw std::invalid_argument(name + ":1: " + error.what());
+    }
+    throw std::invalid_argument(name + ":1: the first line is no object with \"schedsim_trace\"");
 }
 
 Trace::Recording Trace::read(std::istream &input, const std::string &name)

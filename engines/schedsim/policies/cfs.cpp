@@ -155,9 +155,11 @@ std::unique_ptr<Policy> make(const PolicySettings &settings)
 extern const PolicyKind cfs;
 const PolicyKind cfs = {
     "cfs",
+    "",
     "the Completely Fair Scheduler: who has had least virtual time runs",
     "I. Molnar, Linux 2.6.23 to 6.5, kernel/sched/fair.c and Documentation/scheduler/sched-design-CFS.rst",
     fair_tick,
+    true,
     make,
 };
 

@@ -14,13 +14,15 @@ class Eevdf final : public FairQueues
 {
   public:
     explicit Eevdf(const PolicySettings &settings)
-        : FairQueues(settings.cpus), slice_(settings.quantum > 0 ? settings.quantum : scaled(base_slice, settings.cpus))
+        : FairQueues(settings.cpus), slice_(settings.quantum > 0 ? settings.quantum : scaled(base_slice, settings.cpus)),
+          tick_(settings.tick > 0 ? settings.tick : fair_tick)
     {
     }
 
     void ready(TaskId id, CpuId number, Nanoseconds, Nanoseconds, Work &work) override
     {
         Cpu &cpu = cpus_[number];
+        forgive(id, number);
         join(cpu, id);
         insert(cpu, id, work);
     }
@@ -30,6 +32,7 @@ class Eevdf final : public FairQueues
     {
         Cpu &cpu = cpus_[number];
         keep_lag(cpu, id);
+        tasks_[id].cpu = number;
         cpu.running = no_task;
         cpu.weight -= tasks_[id].weight;
     }
@@ -50,17 +53,15 @@ class Eevdf final : public FairQueues
 
     bool tick(TaskId running, CpuId number, Nanoseconds) override
     {
-        FairTask &task = tasks_[running];
-        if (task.virtual_time < task.deadline)
-            return false;
-        task.deadline = task.virtual_time + in_virtual_time(slice_, task);
-        task.turn = slice_;
-        return !cpus_[number].queue.empty();
+        return slice_over(running) && !cpus_[number].queue.empty();
     }
 
     bool preempts(TaskId woken, TaskId running, CpuId number) override
     {
         const Cpu &cpu = cpus_[number];
+        // The kernel accounts for the running one here too, and not at ticks alone: update_curr() in enqueue_task_fair().
+        if (slice_over(running))
+            return true;
         return tasks_[woken].deadline < tasks_[running].deadline && eligible(cpu, woken) &&
                tasks_[running].turn >= slice_;
     }
@@ -138,12 +139,32 @@ class Eevdf final : public FairQueues
         return average_of(cpu).not_before(tasks_[id].virtual_time);
     }
 
+    // Whether the running task has used up its slice; then it gets a new deadline.
+    bool slice_over(TaskId running)
+    {
+        FairTask &task = tasks_[running];
+        if (task.virtual_time < task.deadline)
+            return false;
+        task.deadline = task.virtual_time + in_virtual_time(slice_, task);
+        task.turn = slice_;
+        return true;
+    }
+
     void keep_lag(Cpu &cpu, TaskId id)
     {
         const Nanoseconds average = average_of(cpu).value();
-        const Nanoseconds most = in_virtual_time(std::max(2 * slice_, fair_tick), tasks_[id]);
+        const Nanoseconds most = in_virtual_time(std::max(2 * slice_, tick_), tasks_[id]);
         tasks_[id].lag = std::clamp(average - tasks_[id].virtual_time, -most, most);
         cpu.floor = average; // where virtual time goes on should everybody leave
+    }
+
+    // Since Linux 6.12 (delayed dequeue) who has had too much and sleeps works it off: it owes only what virtual time has
+    // not yet caught up with.
+    void forgive(TaskId id, CpuId number)
+    {
+        FairTask &task = tasks_[id];
+        if (task.lag < 0 && task.cpu == number)
+            task.lag = std::min<Nanoseconds>(0, average_of(cpus_[number]).value() - task.virtual_time);
     }
 
     // Places a task so that its lag is what it was when it left, once its own weight moves the average.
@@ -186,7 +207,7 @@ class Eevdf final : public FairQueues
         return true;
     }
 
-    Nanoseconds slice_;
+    Nanoseconds slice_, tick_;
 };
 
 std::unique_ptr<Policy> make(const PolicySettings &settings)
@@ -199,10 +220,12 @@ std::unique_ptr<Policy> make(const PolicySettings &settings)
 extern const PolicyKind eevdf;
 const PolicyKind eevdf = {
     "eevdf",
+    "",
     "Earliest Eligible Virtual Deadline First",
     "I. Stoica, H. Abdel-Wahab, Earliest Eligible Virtual Deadline First, TR-95-22, Old Dominion University (1995); "
-    "P. Zijlstra, Linux 6.6, kernel/sched/fair.c: pick_eevdf(), place_entity(), yield_task_fair()",
+    "P. Zijlstra, Linux 6.6 to 6.12, kernel/sched/fair.c: pick_eevdf(), place_entity(), yield_task_fair(), delayed dequeue",
     fair_tick,
+    true,
     make,
 };
 

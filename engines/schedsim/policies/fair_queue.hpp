@@ -36,6 +36,7 @@ struct FairTask {
     Nanoseconds virtual_time = 0; // relative to its queue
     Nanoseconds deadline = 0;     // EEVDF: in virtual time
     Nanoseconds lag = 0;          // EEVDF: when it left, in virtual time
+    CpuId cpu = 0;                // EEVDF: which it left
     Nanoseconds turn = 0;         // CPU time since it was chosen
 };
 

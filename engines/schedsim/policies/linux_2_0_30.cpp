@@ -29,9 +29,11 @@ std::unique_ptr<Policy> make(const PolicySettings &settings)
 extern const PolicyKind linux_2_0_30;
 const PolicyKind linux_2_0_30 = {
     "linux_2_0_30",
+    "",
     "Linux 2.0.30: a search of the run queue by goodness, a recalculation over all tasks, no second search",
     "Linux 2.0.30, kernel/sched.c (1997): schedule(), goodness(), add_to_runqueue(), sys_sched_yield()",
     linux_2_0_tick,
+    false,
     make,
 };
 

@@ -29,10 +29,12 @@ std::unique_ptr<Policy> make(const PolicySettings &settings)
 extern const PolicyKind linux_2_0_30_one_tick;
 const PolicyKind linux_2_0_30_one_tick = {
     "linux_2_0_30_one_tick",
+    "changed",
     "Linux 2.0.30 in which sched_yield takes one tick and not all",
     "R. Appleton, Understanding a Context Switching Benchmark, Linux Journal 57 (1999), listing 3; the change is "
     "I. Molnar's (1998)",
     linux_2_0_tick,
+    false,
     make,
 };
 

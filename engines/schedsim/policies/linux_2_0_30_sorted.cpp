@@ -124,10 +124,12 @@ std::unique_ptr<Policy> make(const PolicySettings &settings)
 extern const PolicyKind linux_2_0_30_sorted;
 const PolicyKind linux_2_0_30_sorted = {
     "linux_2_0_30_sorted",
+    "sorted",
     "Linux 2.0.30 with a run queue that is kept sorted",
     "R. Appleton, Understanding a Context Switching Benchmark, Linux Journal 57 (1999): the idea that it weighs and "
     "leaves",
     linux_2_0_tick,
+    false,
     make,
 };
 

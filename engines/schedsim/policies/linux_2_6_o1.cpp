@@ -256,10 +256,12 @@ std::unique_ptr<Policy> make(const PolicySettings &settings)
 extern const PolicyKind linux_2_6_o1;
 const PolicyKind linux_2_6_o1 = {
     "linux_2_6_o1",
+    "o1",
     "the O(1) scheduler of Linux 2.6: arrays by priority, active and expired",
     "I. Molnar, Linux 2.6.8 to 2.6.22, kernel/sched.c and Documentation/sched-design.txt; J. Aas, Understanding the "
     "Linux 2.6.8.1 CPU Scheduler (2005)",
     millisecond,
+    false,
     make,
 };
 

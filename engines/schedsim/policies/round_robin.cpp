@@ -101,9 +101,11 @@ std::unique_ptr<Policy> make(const PolicySettings &settings)
 extern const PolicyKind round_robin;
 const PolicyKind round_robin = {
     "round_robin",
+    "",
     "round robin with one quantum for all",
     "L. Kleinrock, Analysis of a Time-Shared Processor, Naval Research Logistics Quarterly 11 (1964); POSIX SCHED_RR",
     millisecond,
+    true,
     make,
 };
 

@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -14,109 +12,13 @@
 #include "schedsim/loads.hpp"
 #include "schedsim/simulation.hpp"
 
+#include "requests.hpp"
+
 namespace
 {
 
 using namespace schedsim;
 using json::Value;
-
-// The fields of an object, taken one after the other; a field that nothing took is a mistake in the request.
-class Fields
-{
-  public:
-    explicit Fields(const Value &value, std::string where = "")
-        : object_(value), where_(std::move(where))
-    {
-        if (!object_.is_object())
-            throw std::invalid_argument((where_.empty() ? "a request" : where_) + " must be an object");
-    }
-
-    const Value *find(const char *name)
-    {
-        taken_.insert(name);
-        return json::find(object_, name);
-    }
-
-    std::int64_t whole(const char *name, std::int64_t fallback, std::int64_t smallest, std::int64_t largest)
-    {
-        const Value *value = find(name);
-        const std::optional<std::int64_t> number = value == nullptr ? fallback : json::whole(value);
-        if (!number || *number < smallest || *number > largest)
-            throw std::invalid_argument(path(name) + " must be a whole number from " + std::to_string(smallest) +
-                                        " to " + std::to_string(largest));
-        return *number;
-    }
-
-    double real(const char *name, double fallback, double smallest, double largest)
-    {
-        const Value *value = find(name);
-        if (value != nullptr && !value->is_number())
-            throw std::invalid_argument(path(name) + " must be a number");
-        const double number = value == nullptr ? fallback : value->get<double>();
-        if (!(number >= smallest && number <= largest))
-            throw std::invalid_argument(path(name) + " must be from " + std::to_string(smallest) + " to " +
-                                        std::to_string(largest));
-        return number;
-    }
-
-    bool yes(const char *name, bool fallback)
-    {
-        const Value *value = find(name);
-        if (value != nullptr && !value->is_boolean())
-            throw std::invalid_argument(path(name) + " must be true or false");
-        return value == nullptr ? fallback : value->get<bool>();
-    }
-
-    std::string text(const char *name)
-    {
-        const Value *value = find(name);
-        if (value == nullptr || !value->is_string())
-            throw std::invalid_argument(path(name) + " is missing, or is no text");
-        return value->get<std::string>();
-    }
-
-    const PolicyKind &policy()
-    {
-        const std::string name = text("policy");
-        const PolicyKind *kind = find_policy(name.c_str());
-        if (kind == nullptr) {
-            std::string names;
-            for (const PolicyKind *known : policies())
-                names += std::string(names.empty() ? "" : ", ") + known->name;
-            throw std::invalid_argument("there is no policy \"" + name + "\": take one of " + names);
-        }
-        return *kind;
-    }
-
-    Costs costs()
-    {
-        const Value *value = find("costs");
-        if (value == nullptr)
-            return {};
-        Fields fields(*value, "costs");
-        const auto cost = [&fields](const char *name) { return fields.whole(name, 0, 0, second); };
-        const Costs costs = {cost("entry_ns"), cost("search_ns"), cost("recalculation_ns"), cost("change_ns")};
-        fields.none_left();
-        return costs;
-    }
-
-    void none_left() const
-    {
-        for (const auto &[name, value] : object_.items())
-            if (!taken_.contains(name))
-                throw std::invalid_argument("there is no field \"" + path(name) + "\"");
-    }
-
-  private:
-    std::string path(const std::string &name) const
-    {
-        return where_.empty() ? name : where_ + "." + name;
-    }
-
-    const Value &object_;
-    std::string where_;
-    std::set<std::string> taken_;
-};
 
 Value as_object(const Costs &costs)
 {
@@ -156,6 +58,35 @@ double share_from(const Statistics &seen, std::size_t length)
     return ratio(static_cast<double>(count), static_cast<double>(seen.switches));
 }
 
+// The length that the run queue did not exceed during this share of the time.
+std::size_t length_at(const Statistics &seen, double share)
+{
+    Nanoseconds sum = 0;
+    std::size_t length = 0;
+    for (; length < longest_counted; length++) {
+        sum += seen.time_at_length[length];
+        if (sum > 0 && static_cast<double>(sum) >= share * static_cast<double>(seen.time))
+            break;
+    }
+    return length;
+}
+
+// Each class with what its tasks had.
+Value classes_of(const Simulation &simulation, const std::vector<std::string> &names)
+{
+    std::vector<Fairness> fairness(names.size());
+    for (TaskId task = 0; task < simulation.tasks(); task++)
+        fairness[simulation.class_of(task)].add(simulation.used(task), simulation.waited(task));
+    Value all = Value::array();
+    for (std::size_t of = 0; of < names.size(); of++) {
+        const ClassStatistics none;
+        const auto &all_seen = simulation.statistics().classes;
+        const ClassStatistics &seen = of < all_seen.size() ? all_seen[of] : none;
+        all.push_back(as_object(names[of], fairness[of], seen.busy, seen.wake_up, seen.response));
+    }
+    return all;
+}
+
 Value as_object(const Statistics &seen, CpuId cpus)
 {
     double lengths = 0;
@@ -181,6 +112,8 @@ Value as_object(const Statistics &seen, CpuId cpus)
         {"overhead_share", ratio(static_cast<double>(seen.overhead), capacity)},
         {"longest_wait_ns", seen.longest_wait},
         {"mean_length", ratio(lengths, switches)},
+        {"median_runnable", length_at(seen, 0.5)},
+        {"p99_runnable", length_at(seen, 0.99)},
         {"share_over_10", share_from(seen, 11)},
         {"share_20_or_more", share_from(seen, 20)},
         {"longest", last_filled(seen.switches_at_length)},
@@ -191,7 +124,8 @@ Value as_object(const Statistics &seen, CpuId cpus)
 
 PolicySettings settings_of(Fields &fields)
 {
-    return {static_cast<CpuId>(fields.whole("cpus", 1, 1, 64)), fields.whole("quantum_ns", 0, 0, hour)};
+    return {static_cast<CpuId>(fields.whole("cpus", 1, 1, 64)), fields.whole("quantum_ns", 0, 0, hour),
+            fields.whole("tick_ns", 0, 0, second)};
 }
 
 Value list_policies(Fields &fields)
@@ -200,7 +134,8 @@ Value list_policies(Fields &fields)
     Value all = Value::array();
     for (const PolicyKind *kind : policies())
         all.push_back(
-            {{"name", kind->name}, {"title", kind->title}, {"source", kind->source}, {"tick_ns", kind->tick}});
+            {{"name", kind->name}, {"alias", kind->alias}, {"title", kind->title}, {"source", kind->source},
+             {"tick_ns", kind->tick}});
     return {{"policies", all}};
 }
 
@@ -253,6 +188,27 @@ Value simulate_web_site(Fields &fields)
     simulation.run(load, length);
     Value answer = {{"policy", policy.name}, {"tasks", simulation.tasks()}, {"requests", load.requests()}};
     answer.update(as_object(simulation.statistics(), settings.cpus));
+    answer["classes"] = classes_of(simulation, {"servers", "jobs", "sleepers"});
+    return answer;
+}
+
+Value simulate_tasks(Fields &fields)
+{
+    const PolicyKind &policy = fields.policy();
+    const PolicySettings settings = settings_of(fields);
+    const Nanoseconds length = fields.whole("length_ns", 60 * second, 1, 1000 * hour);
+    const Costs costs = fields.costs();
+    const Mix::Settings mix = mix_of(fields);
+    fields.none_left();
+    for (const Mix::Class &one : mix.classes)
+        if (one.then == Mix::Then::yield && one.run.nothing() && costs.entry == 0)
+            throw std::invalid_argument("yields without a run need costs.entry_ns: without it no time passes");
+    Mix load(mix);
+    Simulation simulation(policy, settings, costs);
+    simulation.run(load, length);
+    Value answer = {{"policy", policy.name}, {"cpus", settings.cpus}, {"tasks", simulation.tasks()}};
+    answer.update(as_object(simulation.statistics(), settings.cpus));
+    answer["classes"] = classes_of(simulation, names_of(mix));
     return answer;
 }
 
@@ -263,21 +219,36 @@ Value replay(Fields &fields)
     std::ifstream file(path);
     if (!file)
         throw std::invalid_argument("the trace " + path + " cannot be opened");
-    const Trace::Recording recording = Trace::read(file, path);
     PolicySettings settings = settings_of(fields);
-    if (fields.find("cpus") == nullptr)
-        settings.cpus = recording.cpus;
+    const bool of_others = fields.find("cpus") != nullptr;
     const Costs costs = fields.costs();
     fields.none_left();
-    Trace load(recording);
-    Simulation simulation(policy, settings, costs);
-    simulation.run(load, never);
-    Value answer = {{"policy", policy.name},
-                     {"cpus", settings.cpus},
-                     {"recorded_ns", recording.length()},
-                     {"recorded_switches", recording.switches()}};
-    answer.update(as_object(simulation.statistics(), settings.cpus));
-    return answer;
+    const auto replayed = [&](Load &load, Nanoseconds until, Nanoseconds length, std::uint64_t switches,
+                              const std::vector<std::string> &classes) {
+        Simulation simulation(policy, settings, costs);
+        simulation.run(load, until);
+        Value answer = {{"policy", policy.name},
+                        {"cpus", settings.cpus},
+                        {"tasks", simulation.tasks()},
+                        {"recorded_ns", length},
+                        {"recorded_switches", switches}};
+        answer.update(as_object(simulation.statistics(), settings.cpus));
+        if (!classes.empty())
+            answer["classes"] = classes_of(simulation, classes);
+        return answer;
+    };
+    if (version_of_recording(file, path) == 1) {
+        const Trace::Recording recording = Trace::read(file, path);
+        settings.cpus = of_others ? settings.cpus : recording.cpus;
+        Trace load(recording);
+        return replayed(load, never, recording.length(), recording.switches(), {});
+    }
+    const Recorded::Recording recording = Recorded::read(file, path);
+    settings.cpus = of_others ? settings.cpus : recording.cpus;
+    if (settings.tick == 0)
+        settings.tick = recording.tick;
+    Recorded load(recording);
+    return replayed(load, recording.length, recording.length, recording.switches, recording.classes);
 }
 
 Value calibrate_costs(Fields &fields)
@@ -323,11 +294,14 @@ Value answer(const std::string &line)
         return simulate_yield(fields);
     if (what == "web_site")
         return simulate_web_site(fields);
+    if (what == "tasks")
+        return simulate_tasks(fields);
     if (what == "replay")
         return replay(fields);
     if (what == "calibrate")
         return calibrate_costs(fields);
-    throw std::invalid_argument("\"do\" must be policies, yield, web_site, replay or calibrate, not \"" + what + "\"");
+    throw std::invalid_argument("\"do\" must be policies, yield, web_site, tasks, replay or calibrate, not \"" + what +
+                                "\"");
 }
 
 // Answers every line; true if all could be answered.

@@ -51,4 +51,13 @@ std::optional<std::int64_t> whole(const Value *value)
     return value->get<std::int64_t>();
 }
 
+std::int64_t whole_from(const Value *value, std::int64_t smallest, std::int64_t largest, const std::string &what)
+{
+    const std::optional<std::int64_t> number = whole(value);
+    if (!number || *number < smallest || *number > largest)
+        throw std::invalid_argument(what + " must be a whole number from " + std::to_string(smallest) + " to " +
+                                    std::to_string(largest));
+    return *number;
+}
+
 } // namespace schedsim::json

@@ -18,16 +18,20 @@ void Load::left(TaskId, Simulation &)
 }
 
 Simulation::Simulation(const PolicyKind &kind, const PolicySettings &settings, const Costs &costs)
-    : policy_(kind.make(settings)), costs_(costs), tick_length_(kind.tick), cpus_(settings.cpus)
+    : policy_(kind.make(settings)), costs_(costs), tick_length_(settings.tick > 0 && kind.any_tick ? settings.tick : kind.tick),
+      cpus_(settings.cpus)
 {
 }
 
-TaskId Simulation::create(int nice)
+TaskId Simulation::create(int nice, ClassId of)
 {
     const TaskId task = tasks();
     tasks_.emplace_back();
     tasks_.back().since = now_;
     tasks_.back().cpu = task % cpus();
+    tasks_.back().of = of;
+    if (of >= statistics_.classes.size())
+        statistics_.classes.resize(of + 1);
     policy_->created(task, nice);
     statistics_.created++;
     return task;
@@ -64,7 +68,7 @@ void Simulation::wake(TaskId id)
     const CpuId cpu = place(id);
     const Nanoseconds slept = now_ - task.since;
     task.state = State::ready;
-    task.since = now_;
+    task.since = task.woken = now_;
     task.cpu = cpu;
     statistics_.wakes++;
     if (cpus_[cpu].running != no_task)
@@ -100,6 +104,7 @@ void Simulation::account(CpuId number)
     task.left -= time;
     task.used += time;
     statistics_.busy += time;
+    statistics_.classes[task.of].busy += time;
     cpu.from = now_;
     policy_->ran(cpu.running, number, time);
 }
@@ -118,6 +123,17 @@ Nanoseconds Simulation::used(TaskId id) const
     const Task &task = tasks_[id];
     const Nanoseconds from = cpus_[task.cpu].from;
     return task.used + (task.state == State::running && now_ > from ? now_ - from : 0);
+}
+
+Nanoseconds Simulation::waited(TaskId id) const
+{
+    const Task &task = tasks_[id];
+    return task.waited + (task.state == State::ready ? now_ - task.since : 0);
+}
+
+void Simulation::note_response(TaskId task, Nanoseconds time)
+{
+    statistics_.classes[tasks_[task].of].response.add(time);
 }
 
 // Has the policy choose, charges what that costs, and lets the chosen one run.
@@ -163,6 +179,10 @@ void Simulation::choose(CpuId number, TaskId previous, bool yielded)
     if (changed) {
         Task &task = tasks_[next];
         statistics_.longest_wait = std::max(statistics_.longest_wait, now_ - task.since);
+        task.waited += now_ - task.since;
+        if (task.woken != never)
+            statistics_.classes[task.of].wake_up.add(cpu.from - task.woken);
+        task.woken = never;
         task.state = State::running;
         task.since = now_;
         task.cpu = number;
@@ -286,7 +306,9 @@ void Simulation::forget()
 {
     for (CpuId number = 0; number < cpus(); number++)
         account(number);
+    const std::size_t classes = statistics_.classes.size();
     statistics_ = Statistics{};
+    statistics_.classes.resize(classes);
     began_ = length_since_ = now_;
 }
 

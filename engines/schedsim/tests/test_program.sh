@@ -23,9 +23,20 @@ answers=$(printf '%s\n' '{"do":"yield","policy":"linux_2_0_30","contexts":4}' no
 case $answers in *'"recalculations_per_yield":0.25'*) ;; *) fail "1 recalculation in 4 yields" ;; esac
 case $answers in *'"line":2'*) ;; *) fail "the line of the mistake" ;; esac
 
+# A shorter name of a policy is as good.
+[ "$(say '{"do":"yield","policy":"changed"}')" = "$(say '{"do":"yield","policy":"linux_2_0_30_one_tick"}')" ] ||
+  fail "the alias"
+case $(say '{"do":"tasks","policy":"o1","length_ns":1000000,"tasks":[{"name":"a","then":"forever"}]}') in
+  *'"classes":[{"name":"a","tasks":1,"busy_ns":1000000,'*) ;;
+  *) fail "a task that runs for ever" ;;
+esac
+
 for request in '{"do":"nothing"}' '{"do":"yield"}' '{"do":"yield","policy":"fifo"}' \
   '{"do":"yield","policy":"cfs","contexts":0}' '{"do":"yield","policy":"cfs","context":2}' '[]' \
   '{"do":"calibrate","points":[]}' \
+  '{"do":"tasks","policy":"cfs","tasks":[]}' '{"do":"tasks","policy":"cfs","tasks":[{"name":"a"}]}' \
+  '{"do":"tasks","policy":"cfs","tasks":[{"name":"a","then":"pause","run":{"constant":0},"pause":{"constant":0}}]}' \
+  '{"do":"tasks","policy":"cfs","tasks":[{"name":"a","then":"yield","run":{"constant":0}}]}' \
   '{"do":"yield","policy":"cfs","costs":{"entry_ns":-1}}' '{"do":"replay","policy":"cfs","trace":"/nowhere"}'; do
   answer=$(say "$request") && fail "exit code 0 for $request"
   case $answer in '{"error":'*) ;; *) fail "$request was answered by $answer" ;; esac

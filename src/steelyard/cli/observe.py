@@ -44,7 +44,8 @@ def command(
     session
         Session with the measured curves; the newest one of the sessions folder when left out.
     record
-        Write a trace that ``schedsim`` replays into this file.
+        Write a recording into this file, which `steelyard simulate` replays: every switch of every task where the
+        kernel's tracepoints may be read (root, and tracefs mounted), else how long the run queue is at each look.
     json
         Print the same as JSON.
     """

@@ -236,7 +236,7 @@ def _decoded(where: str, files: Mapping[str, bytes], kind: type[_T]) -> _T:
     try:
         return msgspec.toml.decode(files.get(where.rpartition("/")[2], b""), type=kind)
     except msgspec.ValidationError as error:
-        raise StudyError(f"{where}: {_plain(error)}") from error
+        raise StudyError(f"{where}: {plain(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise StudyError(f"{where} is no TOML: {error}") from error
 
@@ -251,11 +251,11 @@ def _entries(
             found += make(entry)
         except msgspec.ValidationError as error:
             name = next((entry[key] for key in _KNOWN_BY if key in entry), number)
-            raise StudyError(f"{where} {name!r}: {_plain(error)}") from error
+            raise StudyError(f"{where} {name!r}: {plain(error)}") from error
     return tuple(found)
 
 
-def _plain(error: msgspec.ValidationError) -> str:
+def plain(error: msgspec.ValidationError) -> str:
     """What is wrong in the words of those who write the file, for whom an object is a table and a field a key."""
     said, _, path = str(error).partition(" - at `$")
     for theirs, plain in _PLAIN.items():

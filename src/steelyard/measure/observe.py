@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import IO
 
 from steelyard.errors import UsageError
-from steelyard.records import Observation, Skip
+from steelyard.measure.recording import Tracer, tick_ns, tracing
+from steelyard.records import Observation, Recording, Skip
 
 SHORTEST_S = 1e-3
 _PROC = Path("/proc")
@@ -136,10 +137,11 @@ def _count() -> _Counters:
 
 @dataclass(slots=True)
 class _Sampler:
-    """Takes the samples, and writes each as a line of a trace if there is a file for it."""
+    """Takes the samples. Meanwhile it drains the tracer, or writes each sample as a line of a trace."""
 
     every_s: float
     trace: IO[str] | None
+    tracer: Tracer | None = None
     lengths: list[int] = field(default_factory=list)
     _chance: random.Random = field(default_factory=lambda: random.Random(_SEED))  # noqa: S311 - when to look, no secret
 
@@ -163,6 +165,8 @@ class _Sampler:
                     self._write(now_ns - before_ns, length, max(0, now[0] - before[0] - 2), now[1] - before[1])
                     before = now
                 before_ns = now_ns
+                if self.tracer is not None:
+                    self.tracer.drain()
         finally:
             os.close(loadavg)
             if stat is not None:
@@ -199,8 +203,13 @@ def observe(
     if every_s < SHORTEST_S:
         raise UsageError(f"--every must be at least {SHORTEST_S * 1e3:.0f} ms: oftener, looking is what is seen")
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    with _opened(trace, started, every_s) as file:
-        sampler = _Sampler(every_s=every_s, trace=file)
+    with _opened(trace) as file, tracing() if file else contextlib.nullcontext("") as tracer:
+        if isinstance(tracer, Tracer):
+            sampler = _Sampler(every_s, trace=None, tracer=tracer)
+        else:
+            sampler = _Sampler(every_s, trace=file)
+            if file:
+                file.write(_head(started, every_s))
         # The walks over all tasks lie within what is counted, so that no more is told apart than there is.
         before = _count()
         tasks_before = dict(_each_task())
@@ -208,8 +217,11 @@ def observe(
         child = _start(command, words) if command else None
         with contextlib.suppress(KeyboardInterrupt):
             sampler.sample_until(end_ns, child)
+        if isinstance(tracer, Tracer):
+            tracer.stop()
         tasks_after = dict(_each_task())
         counted = _count()
+        recording = _recorded(tracer, file, started) if file else None
     return Observation(
         started=started,
         machine_key=machine_key,
@@ -221,12 +233,13 @@ def observe(
         forks=counted.forks - before.forks - (child is not None),
         voluntary=_sum(0, tasks_before, tasks_after) + counted.children[0] - before.children[0],
         involuntary=_sum(1, tasks_before, tasks_after) + counted.children[1] - before.children[1],
-        tasks=tasks((_PROC / "loadavg").read_bytes()) - 1,
+        tasks=tasks(_loadavg()) - 1,
         run_delay_s=_difference(counted.run_delay_s, before.run_delay_s),
         pressure_s=_difference(counted.pressure_s, before.pressure_s),
         own_cpu_s=counted.own_cpu_s - before.own_cpu_s,
         own_switches=counted.own_switches - before.own_switches,
         skips=_skips(counted),
+        recording=recording,
         command=tuple(command),
         command_status=None if child is None else child.wait(),
     )
@@ -268,18 +281,22 @@ def _start(command: Sequence[str], words: IO[str]) -> subprocess.Popen[bytes]:
         raise UsageError(f"{command[0]} cannot be started: {error.strerror}") from error
 
 
+def _recorded(tracer: Tracer | str, file: IO[str], started: str) -> Recording:
+    """What the recording is; that of the tracer is written here."""
+    if isinstance(tracer, str):
+        return Recording(by="proc", why=tracer)
+    lives = tracer.lives()
+    existing = min(_LONGEST, tasks(_loadavg()))
+    for line in lives.lines(started=started, cpus=len(os.sched_getaffinity(0)), tasks=existing):
+        file.write(line + "\n")
+    return Recording(by="tracepoints", events=lives.events, lost=lives.lost, switches=lives.switches)
+
+
 @contextlib.contextmanager
-def _opened(trace: Path | None, started: str, every_s: float) -> Iterator[IO[str] | None]:
+def _opened(trace: Path | None) -> Iterator[IO[str] | None]:
     if trace is None:
         yield None
         return
-    head = {
-        "schedsim_trace": 1,
-        "cpus": len(os.sched_getaffinity(0)),
-        "tasks": min(_LONGEST, tasks((_PROC / "loadavg").read_bytes())),
-        "started": started,
-        "every_ns": round(every_s * 1e9),
-    }
     try:
         file = trace.open("x")
     except FileExistsError:
@@ -287,5 +304,22 @@ def _opened(trace: Path | None, started: str, every_s: float) -> Iterator[IO[str
     except OSError as error:
         raise UsageError(f"{trace} cannot be written ({error.strerror}): choose another --record") from error
     with file:
-        file.write(json.dumps(head) + "\n")
         yield file
+
+
+def _head(started: str, every_s: float) -> str:
+    """The first line of a recording by /proc, which has a line for each look."""
+    head = {
+        "schedsim_trace": 1,
+        "by": "proc",
+        "cpus": len(os.sched_getaffinity(0)),
+        "tasks": min(_LONGEST, tasks(_loadavg())),
+        "started": started,
+        "every_ns": round(every_s * 1e9),
+        "tick_ns": tick_ns() or 0,
+    }
+    return json.dumps(head) + "\n"
+
+
+def _loadavg() -> bytes:
+    return (_PROC / "loadavg").read_bytes()

@@ -3,8 +3,23 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from steelyard.nouns.base import Record
 from steelyard.nouns.session import Skip
+
+
+class Recording(Record, frozen=True, kw_only=True):
+    """How the life of a machine was recorded: every event of its scheduler, or the run queue now and then.
+
+    ``lost``: events that the kernel had no room for. ``why``: no tracepoints could be used.
+    """
+
+    by: Literal["tracepoints", "proc"]
+    events: int = 0
+    lost: int = 0
+    switches: int = 0
+    why: str = ""
 
 
 class Observation(Record, frozen=True, kw_only=True):
@@ -32,6 +47,7 @@ class Observation(Record, frozen=True, kw_only=True):
     own_cpu_s: float
     own_switches: int
     skips: tuple[Skip, ...] = ()
+    recording: Recording | None = None
     command: tuple[str, ...] = ()
     command_status: int | None = None
 

@@ -737,6 +737,63 @@ def models(found: Models, title: str, theme: Theme = PAGE) -> Row:
     return drawing.spec(title, _ROW * len(found.titles))
 
 
+# --- who waits how long -----------------------------------------------------------------------------------------------
+
+#: Below this a wait cannot be told from none; a log scale has no zero.
+_LEAST_WAIT_S = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Quantiles of how long tasks of a class wait under a policy, in seconds."""
+
+    name: str
+    policy: str
+    p50: float
+    p99: float
+    p99_9: float
+
+
+def waits(found: Sequence[Wait], title: str) -> Row:
+    """A row a policy below each class of tasks: a line from the median to p99.9, marks at both and at p99."""
+    quantiles = ("p50", "p99", "p99_9")
+    names = dict.fromkeys(name for one in found for name in (one.name, f"{one.name}/{one.policy}"))
+    marks = [
+        {
+            "series": f"{one.name}/{one.policy}",
+            "quantile": quantile.replace("_", "."),
+            "value": max(_LEAST_WAIT_S, getattr(one, quantile)),
+            "low": max(_LEAST_WAIT_S, one.p50),
+            "high": max(_LEAST_WAIT_S, one.p99_9),
+        }
+        for one in found
+        for quantile in quantiles
+    ]
+    values = [row["value"] for row in marks]
+    scale = alt.Scale(type="log", nice=False, padding=8)
+    axis = _quantity_axis("s", values, orient="top", domain=False, ticks=False)
+    y = _names_axis(list(names), FILE)
+    kinds = ["p50", "p99", "p99.9"]
+    colour = alt.Color("quantile:N", scale=_in_order(kinds, FILE.series[:3]), legend=_legend(FILE))
+    shape = alt.Shape("quantile:N", scale=_in_order(kinds, _SHAPES[:3]), legend=_legend(FILE))
+    drawing = _Drawing(FILE)
+    drawing.add(
+        "waits",
+        marks,
+        lambda chart: chart.mark_rule(strokeWidth=1.5, color=FILE.grid).encode(
+            x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", y=y
+        ),
+    )
+    drawing.add(
+        "waits",
+        marks,
+        lambda chart: chart.mark_point(size=52, strokeWidth=1.5, filled=False).encode(
+            x=alt.X("value:Q", scale=scale, axis=axis), y=y, color=colour, shape=shape
+        ),
+    )
+    return drawing.spec(f"{title}: how long a woken task waits", _ROW * len(names))
+
+
 # --- without a browser ------------------------------------------------------------------------------------------------
 
 

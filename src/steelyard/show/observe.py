@@ -33,7 +33,24 @@ def show(placing: Placing, console: Console) -> None:
         f"observing took {100 * placing.own_share:.2f} % of a CPU and {seen.own_switches} switches, not counted above",
         style="dim",
     )
+    if seen.recording:
+        console.print(recorded_in_words(placing))
     show_skips(placing.skips, console)
+
+
+def recorded_in_words(placing: Placing) -> str:
+    """By what the recording was made, and how much is missing in it."""
+    seen = placing.observation
+    found = seen.recording
+    if found is None:
+        return "nothing was recorded"
+    if found.by == "tracepoints":
+        missed = f"{found.lost} events are missing" if found.lost else "none is missing"
+        return f"recorded by tracepoints: {found.events} events, {found.switches} switches; {missed}"
+    return (
+        f"recorded by /proc, the run queue every {format_quantity(seen.every_s, 's')}: which task ran and for how long "
+        f"is missing, of {seen.switches} switches only the number is known ({found.why})"
+    )
 
 
 def _lengths(placing: Placing, console: Console) -> None:

@@ -39,7 +39,7 @@ EXIT STATUS
 missing or malformed; 68 the backend of a fleet is missing or refuses; 69 nothing could be measured; 71 the session is
 kept, but some cases failed; 72 the installation is incomplete; 74 no room where a session of a fleet goes; 75 the
 machine is not free; 78 another version than the fleet's plan; 79 sessions of a fleet are missing; 80 there
-is too little memory; 130 interrupted.
+is too little memory; 81 a load is missing or wrong; 130 interrupted.
 
 ENVIRONMENT
 -----------

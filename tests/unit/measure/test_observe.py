@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watching the live machine: the files of /proc are read rightly, and known work is seen for what it was."""
 
+import contextlib
 import json
 import os
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.measure import observe
+from steelyard.records import Recording
 
 LOADAVG = b"0.25 22.37 153.07 2/102 15851\n"
 STAT = b"cpu  1 2 3\ncpu0 1 2 3\nintr 5 0 0\nctxt 724308471\nbtime 1795236745\nprocesses 12123985\nprocs_running 2\n"
@@ -89,9 +91,15 @@ def test_it_ends_with_the_time_and_waits_for_the_command():
     assert seen.seconds > 0.1
 
 
-def test_a_recording_is_the_observation_in_lines(tmp_path):
+def by_proc(monkeypatch):
+    monkeypatch.setattr(observe, "tracing", lambda: contextlib.nullcontext("no tracepoints in this test"))
+
+
+def test_a_recording_is_the_observation_in_lines(tmp_path, monkeypatch):
+    by_proc(monkeypatch)
     path = tmp_path / "trace.jsonl"
     seen = watch(seconds=0.4, trace=path)
+    assert seen.recording == Recording(by="proc", why="no tracepoints in this test")
     head, *intervals = [json.loads(line) for line in path.read_text().splitlines()]
     assert head["schedsim_trace"] == 1
     assert head["cpus"] == len(os.sched_getaffinity(0))

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace schedsim::json
@@ -18,5 +19,7 @@ Value parse(std::string_view text);
 const Value *find(const Value &object, std::string_view name);
 // None for nullptr, for another kind of value, and for a number that 64 bits with a sign do not hold.
 std::optional<std::int64_t> whole(const Value *value);
+// Throws std::invalid_argument that calls the number `what` unless it is whole and from `smallest` to `largest`.
+std::int64_t whole_from(const Value *value, std::int64_t smallest, std::int64_t largest, const std::string &what);
 
 } // namespace schedsim::json

@@ -58,19 +58,22 @@ class Policy
 struct PolicySettings {
     CpuId cpus = 1;
     Nanoseconds quantum = 0; // of a policy that has one length of turn; 0 for its default
+    Nanoseconds tick = 0;    // of a policy that may have any; 0 for its default
 };
 
 struct PolicyKind {
-    const char *name; // of its file
+    const char *name;  // of its file
+    const char *alias; // a shorter one, or ""
     const char *title;
     const char *source;
     Nanoseconds tick; // between two interrupts of the timer
+    bool any_tick;    // whether its kernels are built for various ticks, so that the settings may name another
     std::unique_ptr<Policy> (*make)(const PolicySettings &settings);
 };
 
 // Every policy, in the order of their names.
 const std::vector<const PolicyKind *> &policies();
-// The policy of this name; nullptr if there is none.
+// The policy of this name or alias; nullptr if there is none.
 const PolicyKind *find_policy(const char *name);
 
 } // namespace schedsim

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "schedsim/histogram.hpp"
 #include "schedsim/policy.hpp"
 #include "schedsim/time.hpp"
 
@@ -35,6 +36,14 @@ struct Step {
 
 inline constexpr std::size_t longest_counted = 1024; // longer queues count as this long
 
+using ClassId = std::uint32_t; // tasks that are looked at together; numbered from 0
+
+struct ClassStatistics {
+    Histogram wake_up;   // from a task's wake-up until it runs
+    Histogram response;  // of what its load calls a piece of work, from when it was due until it was done
+    Nanoseconds busy = 0;
+};
+
 struct Statistics {
     Nanoseconds time = 0;        // from the beginning to the end
     Nanoseconds busy = 0;        // CPU time of tasks, over all CPUs
@@ -56,6 +65,7 @@ struct Statistics {
     std::array<std::uint64_t, longest_counted + 1> switches_at_length{};
     // Time during which so many tasks were runnable.
     std::array<Nanoseconds, longest_counted + 1> time_at_length{};
+    std::vector<ClassStatistics> classes; // by ClassId
 };
 
 class Simulation;
@@ -83,10 +93,11 @@ class Simulation
     Simulation(const PolicyKind &kind, const PolicySettings &settings, const Costs &costs);
 
     // --- for loads ---
-    TaskId create(int nice = 0); // a task that waits
+    TaskId create(int nice = 0, ClassId of = 0); // a task that waits
     void wake(TaskId task);      // no effect on a task that is awake
     void call_at(Nanoseconds moment, std::uint32_t token);
     void forget(); // begin the statistics anew: what was until now was warming up
+    void note_response(TaskId task, Nanoseconds time); // it was due so long ago and is done
 
     // --- to run ---
     // From the beginning to the end: until the load is over, or this moment. To be called once.
@@ -116,7 +127,12 @@ class Simulation
     {
         return cpus_[cpu].running;
     }
-    Nanoseconds used(TaskId task) const; // CPU time so far, up to now
+    Nanoseconds used(TaskId task) const;   // CPU time so far, up to now
+    Nanoseconds waited(TaskId task) const; // time so far in which it was runnable and did not run
+    ClassId class_of(TaskId task) const
+    {
+        return tasks_[task].of;
+    }
     std::uint32_t runnable() const
     {
         return runnable_;
@@ -131,10 +147,13 @@ class Simulation
         State state = State::waiting;
         bool in_step = false; // its step is not over
         CpuId cpu = 0;        // where it runs, or ran last
+        ClassId of = 0;
         Step step;
         Nanoseconds left = 0;  // CPU time until the step's end
         Nanoseconds since = 0; // when it entered its state
         Nanoseconds used = 0;
+        Nanoseconds waited = 0;
+        Nanoseconds woken = never; // when, until it runs
     };
 
     struct Cpu {

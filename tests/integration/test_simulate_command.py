@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`steelyard simulate` as a user types it: what comes out, and what is refused in a sentence."""
+
+import json
+import subprocess
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from steelyard.errors import LoadError, UsageError
+from tests import processes
+from tests.integration.laboratory import words
+
+TOML = """
+title = "two hogs and a sleeper"
+length = "4s"
+[[tasks]]
+name = "hogs"
+count = 2
+forever = true
+[[tasks]]
+name = "sleepers"
+count = 20
+run = "100us"
+pause = { exponential = "20ms" }
+"""
+
+
+@pytest.fixture
+def load(laboratory):
+    path = laboratory.folder / "load.toml"
+    path.write_text(TOML)
+    return path.name
+
+
+def simulated(laboratory, *arguments):
+    done = laboratory.do("simulate", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_without_a_load_the_loads_and_policies_are_listed(laboratory):
+    shown = laboratory.do("simulate")
+    found = json.loads(laboratory.do("simulate", "--json").stdout)
+    assert {one["alias"] for one in found["policies"]} >= {"changed", "sorted", "o1"}
+    for one in (*(load["load"] for load in found["loads"]), *(policy["name"] for policy in found["policies"])):
+        assert one in shown.stdout
+
+
+def test_a_load_of_ones_own_is_simulated_under_the_policies_that_are_asked_for(laboratory, load):
+    found = simulated(laboratory, load, "--policy", "o1,eevdf,changed")
+    assert list(found["runs"]) == ["linux_2_6_o1", "eevdf", "linux_2_0_30_one_tick"]
+    for [run] in found["runs"].values():
+        assert run["seconds"] == 4
+        hogs, sleepers = run["classes"]
+        assert 0.8 < hogs["busy_share"] < 1
+        assert sleepers["wake_up"]["count"] > 2000
+        assert sleepers["wake_up"]["p50_ns"] <= sleepers["wake_up"]["p99_ns"] <= sleepers["wake_up"]["longest_ns"]
+    assert simulated(laboratory, load, "--policy", "o1,eevdf,changed") == found, "the same again"
+    assert simulated(laboratory, load, "--policy", "eevdf", "--seed", "2")["runs"] != found["runs"]
+
+
+def test_the_table_ends_with_who_waits_and_the_picture_shows_it(laboratory, load):
+    done = laboratory.do("simulate", load, "--policy", "o1,eevdf", "--markdown", "page.md", "--chart", "waits.svg")
+    assert done.returncode == 0, done.stderr
+    assert "Of sleepers 99 % of the wake-ups wait at most" in done.stdout
+    page = (laboratory.folder / "page.md").read_text()
+    assert page.startswith("## two hogs and a sleeper")
+    assert "| sleepers | eevdf |" in page
+    assert ET.parse(laboratory.folder / "waits.svg").getroot().tag.endswith("svg")
+
+
+def test_of_the_benchmark_the_changed_yield_switches_half_as_often_between_two(laboratory):
+    found = simulated(laboratory, "yielders")
+    at_two = {one["policy"]: one for one in found["yields"] if one["contexts"] == 2}
+    assert at_two["linux_2_0_30"]["switched_fraction"] == 1
+    assert at_two["linux_2_0_30_one_tick"]["switched_fraction"] == pytest.approx(0.525, abs=1e-3)
+
+
+def test_the_kernel_does_the_load_for_real_and_the_others_are_held_against_it(laboratory, load):
+    found = simulated(laboratory, load, "--policy", "kernel,eevdf", "--length", "300ms", "--cpus", "1")
+    [real] = found["runs"]["kernel"]
+    assert found["left_out"] == []
+    hogs, sleepers = real["classes"]
+    # How much they get is the machine's doing; that all of them did what they should is not.
+    assert hogs["busy_share"] > 0
+    assert sleepers["tasks"] == 20
+    assert sleepers["wake_up"]["count"] > 0
+    assert {one["figure"] for one in found["against"]} >= {"hogs: CPU time", "sleepers: wake-up p50"}
+
+
+def test_a_recorded_machine_is_replayed_beside_what_was_recorded(laboratory):
+    recorded = laboratory.do("observe", "--record", "here.jsonl", "--for", "300ms")
+    assert recorded.returncode == 0, recorded.stderr
+    assert "recorded by" in recorded.stdout
+    done = laboratory.do("simulate", "here.jsonl", "--policy", "linux_2_0_30,eevdf")
+    assert done.returncode == 0, done.stderr
+    assert "eevdf" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "sentence"),
+    [
+        (("nowhere.toml",), LoadError, "is no load of the library: batch, desktop"),
+        (("load.toml", "--policy", "fifo"), UsageError, "there is no policy 'fifo'"),
+        (("load.toml", "--policy", ","), UsageError, "--policy names none"),
+        (("load.toml", "--cpus", "0"), UsageError, "--cpus is from 1 to 64"),
+        (("load.toml", "--runs", "0"), UsageError, "--runs must be at least 1"),
+        (("load.toml", "--length", "long"), UsageError, '"long" is not a duration'),
+        (("load.toml", "--policy", "cfs", "--length", "1s", "--chart", "x.gif"), UsageError, ".svg and .png"),
+        (("yielders", "--policy", "kernel"), UsageError, "are measured by `steelyard run switch/yield`"),
+        (("web-site", "--policy", "kernel", "--length", "1s"), UsageError, "can be done for real"),
+        (("bad.toml",), LoadError, "bad.toml: there is no key `cpu`"),
+        (("cut.jsonl", "--policy", "cfs"), LoadError, "says that it holds 2 tasks, and holds 0"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_a_sentence(laboratory, load, arguments, error, sentence):
+    (laboratory.folder / "bad.toml").write_text('title = "x"\ncpu = 2\n')
+    head = {"schedsim_trace": 2, "cpus": 1, "tasks": 2, "length_ns": 5, "tick_ns": 0, "switches": 0, "classes": ["a"]}
+    (laboratory.folder / "cut.jsonl").write_text(json.dumps(head) + "\n")
+    done = laboratory.do("simulate", *arguments)
+    assert done.returncode == error.exit_code, done.stderr
+    assert sentence in words(done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_load_that_needs_rights_is_left_out_with_the_reason(laboratory):
+    (laboratory.folder / "real.toml").write_text(
+        'title = "x"\nlength = "50ms"\n[[tasks]]\nname = "a"\nforever = true\nnice = -5\npolicy = "other"\n'
+    )
+    setpriv = processes.tool("setpriv")
+    command = processes.command("simulate", "real.toml", "--policy", "kernel,eevdf")
+    laboratory.temporary.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [setpriv, "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice", *command],
+        cwd=laboratory.folder, env=laboratory.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if "setpriv:" in done.stderr:
+        pytest.skip("only root can give a right up for a command")
+    assert done.returncode == 0, done.stderr
+    assert "left out: kernel: the tasks a may not be other with nice -5" in words(done.stdout)

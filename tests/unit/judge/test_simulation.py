@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads are read, refused and asked about; answers become figures; a simulation is held against a kernel."""
+
+import json
+
+import msgspec
+import pytest
+
+from steelyard.errors import LoadError, UsageError
+from steelyard.judge import simulation
+from steelyard.judge.simulation import Costs, Way
+
+WAY = Way(costs=Costs(entry_ns=100))
+TASKS = 'title = "x"\n[[tasks]]\nname = "a"\n'
+
+
+def load(text):
+    return simulation.read("x.toml", text.encode())
+
+
+def test_every_load_of_the_library_can_be_asked_about():
+    for name, one in simulation.library().items():
+        for asked in simulation.requests(one, "eevdf", WAY, seed=1):
+            assert asked["policy"] == "eevdf", name
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("title = ", "is no TOML"),
+        ('title = "x"', "it has no [[tasks]]"),
+        (TASKS + "forever = true\ncounts = 2\n", "there is no key `counts`"),
+        (TASKS, "none does"),
+        (TASKS + 'run = "1ms"\npause = "2ms"\nforever = true\n', "pause and forever do"),
+        (TASKS + 'pause = "2ms"\n', "run is missing"),
+        (TASKS + 'run = "1ms"\nforever = true\n', "has no run"),
+        (TASKS + 'run = "0s"\npause = "0s"\n', "takes no time at all"),
+        (TASKS + 'run = "quick"\npause = "1s"\n', '"quick" is not a duration'),
+        (TASKS + 'run = { normal = "1ms" }\npause = "1s"\n', "exponential, uniform, mixture"),
+        (TASKS + 'run = { uniform = ["2ms", "1ms"] }\npause = "1s"\n', "begins with the shorter time"),
+        (TASKS + 'run = { mixture = [2, "2ms", "1ms"] }\npause = "1s"\n', "a share from 0 to 1"),
+        (TASKS + "forever = true\nnice = 20\n", "nice is from -20 to 19, not 20"),
+        (TASKS + "forever = true\ncount = 0\n", "count is from 1 to 65536, not 0"),
+        (TASKS + 'forever = true\n[[tasks]]\nname = "a"\nforever = true\n', "two classes of tasks are called 'a'"),
+        ("cpus = 0\n" + TASKS + "forever = true\n", "cpus is from 1 to 64, not 0"),
+        ('length = "long"\n' + TASKS + "forever = true\n", "length:"),
+        (TASKS + 'run = "3ms"\nevery = "2ms"\n', "need 1.50 CPUs and it has 1"),
+        ('title = "x"\nmodel = "yield"\n', "contexts is a list"),
+        ('{"schedsim_trace":3,"cpus":1,"tasks":2}\n', "is no recording"),
+    ],
+)
+def test_what_no_load_can_be_is_one_sentence_with_its_place(text, sentence):
+    with pytest.raises(LoadError) as error:
+        load(text)
+    assert sentence in str(error.value)
+    assert str(error.value).startswith("x.toml")
+
+
+def test_times_are_asked_for_in_nanoseconds():
+    [asked] = simulation.requests(
+        load(
+            TASKS + 'run = "1500us"\npause = { uniform = ["1ms", "2ms"] }\n'
+            '[[tasks]]\nname = "b"\nrun = { mixture = [0.5, "1ms", "9ms"] }\nevery = { exponential = "20ms" }\n'
+        ),
+        "cfs",
+        WAY,
+        seed=3,
+    )
+    a, b = asked["tasks"]
+    assert (a["then"], a["run"], a["pause"]) == ("pause", {"constant": 1_500_000}, {"uniform": [1_000_000, 2_000_000]})
+    assert (b["then"], b["run"]) == ("request", {"mixture": [0.5, 1_000_000, 9_000_000]})
+    assert (asked["seed"], asked["costs"]["entry_ns"], asked["length_ns"]) == (3, 100, 60_000_000_000)
+
+
+def test_a_recording_is_known_by_its_first_line():
+    head = {"schedsim_trace": 2, "cpus": 3, "tasks": 9, "time_at_length_ns": [5, 1, 9]}
+    found = load(json.dumps(head) + "\nwhat follows is for the simulator\n")
+    assert (found.model, found.cpus, found.recorded.median_runnable) == ("recording", 3, 2)
+    [asked] = simulation.requests(found, "cfs", WAY, seed=1)
+    assert (asked["do"], asked["trace"]) == ("replay", "x.toml")
+
+
+@pytest.mark.parametrize(
+    ("release", "policy"),
+    [("6.18.44-fc", "eevdf"), ("6.6.0", "eevdf"), ("6.5.13", "cfs"), ("2.6.23", "cfs"), ("2.6.22", "linux_2_6_o1")],
+)
+def test_the_policy_of_a_kernel_is_known_by_its_release(release, policy):
+    assert simulation.policy_of_kernel(release) == policy
+
+
+def seen(policy, wake_up_ns, cpu=0.5):
+    times = {"count": 2000, "mean_ns": 1, "p90_ns": 1, "p99_9_ns": 1, "longest_ns": 1}
+    times |= {"p50_ns": wake_up_ns, "p99_ns": 2 * wake_up_ns}
+    answer = {
+        "policy": policy, "time_ns": 10**9, "busy_share": cpu, "voluntary": 10, "involuntary": 20,
+        "classes": [{"name": "a", "tasks": 1, "busy_ns": cpu * 1e9, "fairness": 1.0, "wake_up": times,
+                     "response": times}],
+    }  # fmt: skip
+    return simulation.seen(answer)
+
+
+def test_a_simulation_is_held_against_the_kernel_run_by_run():
+    runs = {
+        "kernel": [seen("kernel", 100 * (n + 1)) for n in range(6)],
+        "cfs": [seen("cfs", 150 * (n + 1), cpu=0.25) for n in range(6)],
+    }
+    found = {one.figure: one.ratio for one in simulation.held_against(runs)}
+    # Each run is 1.5 times that of the same seed, though the runs differ by 6.
+    assert found["a: wake-up p50"].low == found["a: wake-up p50"].high == pytest.approx(1.5)
+    assert found["a: CPU time"].median == 0.5
+    assert simulation.held_against({"cfs": runs["cfs"]}) == ()
+
+
+def test_classes_of_scheduling_are_for_the_kernel_alone():
+    one = load(TASKS + 'forever = true\npolicy = "fifo"\n')
+    with pytest.raises(UsageError, match="a: the simulated schedulers have no scheduling classes"):
+        simulation.refuse_real_time(one, ["kernel", "cfs"])
+    simulation.refuse_real_time(one, ["kernel"])
+    assert simulation.live_request(one, WAY, 1)["tasks"][0]["policy"] == "fifo"
+
+
+def test_costs_are_fitted_to_all_points_and_tried_on_every_second():
+    points = [(1, 1e-7), (2, 2e-7), (8, 3e-7), (64, 4e-7)]
+    whole, half = simulation.to_calibrate(points, "eevdf")
+    assert [one["fitted"] for one in whole["points"]] == [True] * 4
+    assert [one["fitted"] for one in half["points"]] == [True, False, True, True]
+    assert whole["points"][3] == {"policy": "eevdf", "contexts": 64, "ns": pytest.approx(400), "fitted": True}
+
+
+def test_recordings_of_either_kind_can_be_read_back_from_what_is_written():
+    recorded = simulation.Recorded(schedsim_trace=1, cpus=2, tasks=3)
+    assert recorded.median_runnable is None
+    assert msgspec.to_builtins(recorded)["by"] == "proc"
