@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs.hpp"
 
+#include <coro/acceptor.hpp>
 #include <coro/channel.hpp>
 #include <coro/io.hpp>
 #include <coro/latch.hpp>
@@ -126,8 +127,9 @@ static lazy<> answer(int socket)
 
 static lazy<> serve(coro::loop &on, int listening, std::size_t connections)
 {
+    coro::acceptor peers(listening);
     for (std::size_t i = 0; i < connections; i++) {
-        const int socket = co_await coro::accept(listening);
+        const int socket = co_await peers.next();
         const int one = 1;
         ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         coro::spawn(on, answer(socket));
@@ -150,6 +152,9 @@ static lazy<> ask(sockaddr_in where, std::uint64_t times, std::uint64_t &right)
     ::close(socket);
 }
 
+// About what it takes to wake a thread on another CPU of a virtual machine.
+static constexpr coro::reactor_options spinning{.spin = std::chrono::microseconds(50)};
+
 // `size` round trips in all; a server and a client with a thread each.
 static void io_socket(unsigned connections, std::uint64_t size, const timed &time)
 {
@@ -163,12 +168,12 @@ static void io_socket(unsigned connections, std::uint64_t size, const timed &tim
             std::abort();
         ::getsockname(listening, reinterpret_cast<sockaddr *>(&where), &length);
         std::thread server([&] {
-            coro::loop loop;
+            coro::loop loop(spinning);
             coro::spawn(loop, serve(loop, listening, connections));
             loop.run();
         });
         std::uint64_t right = 0;
-        coro::loop loop;
+        coro::loop loop(spinning);
         for (unsigned i = 0; i < connections; i++)
             coro::spawn(loop, ask(where, size / connections, right));
         loop.run();

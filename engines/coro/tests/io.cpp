@@ -3,6 +3,7 @@
 
 #include <coro/loop.hpp>
 #include <coro/pool.hpp>
+#include <coro/sleep.hpp>
 #include <coro/spawn.hpp>
 #include <coro/when_all.hpp>
 
@@ -361,6 +362,38 @@ TEST("reads and writes in registered memory bring the same, and where the kernel
         ::getrlimit(RLIMIT_MEMLOCK, &locked);
         const bool takes = io == io_interface::io_uring && locked.rlim_cur >= 1 << 16;
         CHECK(loop.io().registered == (takes ? 3 : 0));
+    }
+}
+
+TEST("a thread that looks before it sleeps does not sleep as long as its peer answers in time")
+{
+    for (const auto spin : {0s, 3600s}) {
+        coro::loop loop({.spin = spin});
+        int ends[2];
+        CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+        std::thread peer([&] {
+            char byte = 0;
+            while (::recv(ends[1], &byte, 1, 0) == 1) {
+                std::this_thread::sleep_for(1ms);
+                CHECK(::send(ends[1], &byte, 1, MSG_NOSIGNAL) == 1);
+            }
+        });
+        const auto asks = [&]() -> lazy<int> {
+            std::array<std::byte, 1> byte{};
+            int answers = 0;
+            for (int i = 0; i < 20; i++) {
+                co_await coro::send(ends[0], byte);
+                answers += co_await coro::receive(ends[0], byte);
+            }
+            co_await coro::sleep(1ms);
+            co_return answers;
+        };
+        CHECK(loop.run(asks()) == 20);
+        CHECK((loop.io().slept == 0) == (spin != 0s));
+        ::shutdown(ends[0], SHUT_RDWR);
+        peer.join();
+        ::close(ends[0]);
+        ::close(ends[1]);
     }
 }
 

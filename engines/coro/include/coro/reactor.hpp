@@ -7,6 +7,7 @@
 #include <coro/detail/io_uring.hpp>
 #include <coro/detail/libaio.hpp>
 #include <coro/detail/queue.hpp>
+#include <coro/detail/spinlock.hpp>
 #include <coro/detail/thread.hpp>
 #include <coro/detail/timers.hpp>
 
@@ -43,6 +44,10 @@ struct reactor_options {
     // io_uring): it need not look its pages up each time, which O_DIRECT otherwise does. It must outlive the reactor. Where the kernel
     // cannot, or RLIMIT_MEMLOCK is too small, it is memory as any other.
     std::span<std::byte> registered{};
+    // How long the thread looks for what comes before it sleeps. Worth as much as a wake-up takes (3 us on bare metal,
+    // 50 us in a virtual machine), where peers answer sooner and there is a CPU for them; else it is CPU time spent for
+    // nothing.
+    std::chrono::nanoseconds spin{0};
 };
 
 struct io_statistics {
@@ -51,6 +56,7 @@ struct io_statistics {
     std::size_t completed = 0; // came back, with whatever result
     std::size_t deferred = 0;  // had to wait for room: back-pressure
     std::size_t registered = 0; // reads and writes in registered memory
+    std::size_t slept = 0;      // times that the thread slept in the kernel
     std::size_t refused = 0;   // calls that the kernel answered with EAGAIN or EBUSY, and that were repeated
     std::size_t in_flight = 0;
     std::size_t most_in_flight = 0;
@@ -170,7 +176,10 @@ class reactor
     // Does what is due without blocking.
     void poll()
     {
-        requests_.drain([this](detail::reactor_request &what) { what.run(what, *this); });
+        requests_.drain([this](detail::reactor_request &what) {
+            events_++;
+            what.run(what, *this);
+        });
         fire_timers();
         if (statistics_.in_flight != 0 || !deferred_.empty()) {
             io_->poll(on_completion, this);
@@ -181,11 +190,14 @@ class reactor
     // Does what is due, and blocks until there is something or until `idle()` turns false, which wake() must announce.
     template <class Idle> void wait(Idle idle)
     {
+        if (options_.spin.count() > 0 && look(idle))
+            return;
         asleep_.store(true, std::memory_order_seq_cst);
         if (requests_.empty() && idle()) {
             io_timeout_type timeout;
             if (const detail::timer_node *first = timers_.first())
                 timeout = std::max(first->deadline - clock::now(), clock::duration(0));
+            statistics_.slept++;
             if (io_ != nullptr) {
                 io_->wait(on_completion, this, timeout);
                 start_deferred();
@@ -245,6 +257,20 @@ class reactor
                 "fs.aio-max-nr); io_interface::best takes what it allows");
     }
 
+    // Polls for as long as the options say. True when something has come.
+    template <class Idle> bool look(Idle &idle)
+    {
+        const clock::time_point until = clock::now() + options_.spin;
+        const std::size_t before = events_;
+        do {
+            poll();
+            if (events_ != before || !idle())
+                return true;
+            detail::spinlock::pause();
+        } while (clock::now() < until);
+        return false;
+    }
+
     static bool is_bounded(const detail::io_operation &operation) noexcept
     {
         return operation.kind == detail::io_kind::read || operation.kind == detail::io_kind::write;
@@ -276,6 +302,7 @@ class reactor
     static void on_completion(void *owner, detail::io_operation &operation)
     {
         auto &self = *static_cast<reactor *>(owner);
+        self.events_++;
         if (!operation.goes_on) {
             self.statistics_.in_flight--;
             self.bounded_in_flight_ -= is_bounded(operation) ? 1 : 0;
@@ -295,6 +322,7 @@ class reactor
                 return;
             timers_.erase(*first);
             auto &due = static_cast<detail::timer &>(*first);
+            events_++;
             due.fire(due);
         }
     }
@@ -321,6 +349,7 @@ class reactor
     detail::fifo<detail::io_operation> deferred_;
     io_statistics statistics_;
     std::size_t bounded_in_flight_ = 0;
+    std::size_t events_ = 0; // completions, timers and requests that have been seen to
     std::unique_ptr<detail::io_backend> io_;
 };
 
