@@ -225,7 +225,8 @@ struct CommandLine {
 
 const AFTER_HELP: &str = "\
 Signals to the master: TERM and INT end it after the requests in flight, QUIT at once; HUP reloads the
-application without losing a request; TTIN and TTOU add and remove a worker; USR1 opens logs again.
+application without losing a request; TTIN and TTOU add and remove a worker; USR1 opens logs again; USR2
+starts the program that is in this one's place by now, which takes over without losing a request.
 Exit codes: 64 the command line, 69 something is not available, 78 the application or a file is wrong.";
 
 #[derive(Debug)]
@@ -277,6 +278,11 @@ impl Config {
         }
         if self.access_log_file.is_some() && self.access_log == AccessLog::Off {
             return usage("--access-log-file needs --access-log combined or --access-log json");
+        }
+        for (at, bind) in self.binds.iter().enumerate() {
+            if !bind.is_any_port() && self.binds[..at].contains(bind) {
+                return usage(&format!("--bind {bind} is given twice: once is enough"));
+            }
         }
         let mut prefixes: Vec<&str> = self.statics.iter().map(|route| route.prefix.trim_end_matches('/')).collect();
         prefixes.sort_unstable();

@@ -13,6 +13,8 @@ pub enum Exit {
     Unavailable = 69,
     /// What the command line names is there and wrong: the application, a certificate, a folder.
     Config = 78,
+    /// A worker's alone, for its master: the application is wrong, and nothing else.
+    Application = 79,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,6 +19,27 @@ pub enum Bind {
     Unix(PathBuf),
 }
 
+impl Bind {
+    /// Whether it is another one each time.
+    pub fn is_any_port(&self) -> bool {
+        match self {
+            Self::Tcp(address) => address.port() == 0,
+            Self::Name(_, port) => *port == 0,
+            Self::Unix(_) => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Bind {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Name(host, port) => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct StaticRoute {
     /// Begins with a slash.

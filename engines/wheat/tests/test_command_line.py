@@ -49,6 +49,7 @@ def test_every_option_of_the_readme_exists(tmp_path):
         (["--static", "/a/../b=."], 64, "without . and .."),
         (["app", "--name", ""], 64, "--name is a name"),
         (["app", "--limit-headers", "257"], 64, "from 1 to 256"),
+        (["app", "-b", "127.0.0.1:1", "--bind", "127.0.0.1:1"], 64, "--bind 127.0.0.1:1 is given twice"),
         (["stat", "no such server"], 69, 'no server "no such server" is running'),
         (["stat", "a", "b"], 64, "wheat stat --help"),
     ],

@@ -2,6 +2,7 @@
 """The access log: off until asked for, a line for each request, in order over its rotation, safe to look at."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -9,6 +10,7 @@ import subprocess
 
 import pytest
 from running import asking, serving, until
+from talking import Client
 
 APPLICATION = """
 def application(environ, start_response):
@@ -49,7 +51,50 @@ def test_json_lines_say_the_same(folder):
     assert 0 <= line.pop("duration_s") < 60
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time"))
     wanted = {"peer": "127.0.0.1", "method": "GET", "target": "/a?b=c", "version": "1.1", "status": 200, "bytes": 2}
-    assert line == wanted | {"referer": None, "user_agent": 'qu"ote\\\xff'}
+    assert line == wanted | {"referer": None, "user_agent": 'qu"ote\\\xff', "reason": None}
+
+
+REFUSED = {
+    b"GET / HTTP/1.1\r\nHost: h\r\nA : b\r\n\r\n": (400, "a header name is malformed"),
+    b"GET /" + b"a" * 10_000 + b" HTTP/1.1\r\nHost: h\r\n\r\n": (414, "the request line is too long"),
+    b"GET / HTTP/1.1\r\nHost: h\r\n" + b"A: b\r\n" * 101 + b"\r\n": (431, "there are too many header fields"),
+}
+
+
+@pytest.mark.parametrize("style", ["combined", "json"])
+def test_a_refusal_is_logged_with_its_reason_and_its_bytes(folder, style):
+    with serving("app", "--access-log", style, "--access-log-file", "log", folder=folder) as server:
+        bodies = []
+        for request in REFUSED:
+            with Client(server) as client:
+                client.send(request)
+                bodies.append(client.answer().body)
+        until(lambda: (folder / "log").read_text().count("\n") == len(REFUSED), "all are logged")
+        lines = (folder / "log").read_text().splitlines()
+    for line, body, (status, reason) in zip(lines, bodies, REFUSED.values(), strict=True):
+        if style == "json":
+            told = json.loads(line)
+            assert (told["status"], told["bytes"], told["reason"]) == (status, len(body), reason)
+        else:
+            assert f'"- ({reason})" {status} {len(body)} ' in line
+
+
+def test_a_full_disk_of_the_log_is_said(folder):
+    with serving("app", "--access-log", "json", "--access-log-file", "/dev/full", folder=folder) as server:
+        assert server.get()[0] == 200
+        server.wait_for("the access log can't be written, and lines are lost: No space left")
+
+
+def test_a_signal_to_a_worker_alone_opens_its_log_again_or_does_nothing(folder):
+    with serving("app", "--access-log", "json", "--access-log-file", "log", folder=folder) as server:
+        [worker] = server.workers()
+        assert server.get("/before")[0] == 200
+        until((folder / "log").read_text, "the line is there")
+        (folder / "log").rename(folder / "log.1")
+        os.kill(worker, signal.SIGUSR1)
+        os.kill(worker, signal.SIGUSR2)
+        until(lambda: server.get("/after")[0] == 200 and (folder / "log").exists(), "the new file is there")
+        assert server.workers() == [worker]
 
 
 @pytest.mark.parametrize("style", ["combined", "json"])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Master and workers: start, end, death, hanging, reload, signals."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -10,7 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from running import Server, alive, asking, program, run, serving, until
+from running import PATIENCE_S, Server, alive, asking, program, run, serving, until
 
 #: Answers by path: who it is, when it is let go, and what must not happen to a server.
 APPLICATION = """
@@ -229,6 +230,69 @@ def test_an_application_that_cannot_be_loaded_ends_the_start(tmp_path, code, wor
     checked = run("app", "--check", folder=tmp_path)
     assert checked.returncode == 78
     assert words in checked.stderr
+
+
+@pytest.mark.parametrize("bind", ["127.0.0.1:0", "unix:app.sock"])
+def test_another_program_takes_over_without_losing_a_request(folder, bind):
+    arguments = ["--workers", 2, "--pid-file", "pid", "--metrics", "127.0.0.1:0"]
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(serving("app", *arguments, folder=folder, bind=bind))
+        load = stack.enter_context(asking(server, "/version")) if bind.startswith("127") else None
+        (folder / "app.py").write_text(APPLICATION.replace('"one"', '"two"'))
+        server.signal(signal.SIGUSR2)
+        server.wait_for("is started to take over, as process")
+        found = server.heard(r"to take over, as process (\d+)")
+        assert found
+        successor = int(found[1])
+        stack.callback(lambda: alive(successor) and os.kill(successor, signal.SIGKILL))
+        server.wait_for(f"process {successor} has taken over")
+        assert server.process.wait(PATIENCE_S) == 0
+        assert (folder / "pid").read_text() == f"{successor}\n"
+        if load:
+            until(lambda: load.answers[-1] == b"two", "the new program answers")
+            load.stop.set()
+            assert load.lost == []
+            assert server.get("/version") == (200, b"two")
+        else:
+            with socket.socket(socket.AF_UNIX) as client, client.makefile("rb") as answer:
+                client.connect(str(folder / "app.sock"))
+                client.sendall(b"GET /version HTTP/1.0\r\n\r\n")
+                assert answer.read().endswith(b"\r\n\r\ntwo")
+        os.kill(successor, signal.SIGTERM)
+        until(lambda: not alive(successor), "the new one ends")
+        assert not (folder / "pid").exists()
+        assert not (folder / "app.sock").exists()
+
+
+def test_a_program_that_fails_does_not_take_over(folder):
+    with serving("app", "--pid-file", "pid", folder=folder) as server:
+        before = server.workers()
+        (folder / "app.py").write_text("broken")
+        server.signal(signal.SIGUSR2)
+        server.wait_for("did not take over: this one goes on")
+        assert server.get("/version") == (200, b"one")
+        assert (folder / "pid").read_text() == f"{server.pid}\n"
+        until(lambda: server.workers() == before, "nothing else is left")
+
+
+def test_no_descriptors_are_said(folder):
+    starter = ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh"]
+    with serving("app", folder=folder, starter=starter) as server:
+        connections = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(60)]
+        for connection in connections:
+            connection.sendall(b"G")
+        server.wait_for("connections wait to be accepted: Too many open files")
+        for connection in connections:
+            connection.close()
+        assert server.get("/version") == (200, b"one")
+
+
+def test_a_certificate_that_is_wrong_is_not_blamed_on_the_application(folder):
+    (folder / "none.pem").write_text("")
+    done = run("app", "--tls-certificate", "none.pem", "--tls-key", "none.pem", folder=folder)
+    assert done.returncode == 78
+    assert "none.pem holds no PEM certificate" in done.stderr
+    assert "app can't be loaded" not in done.stderr
 
 
 def test_workers_are_added_and_removed(folder):

@@ -151,11 +151,12 @@ def test_no_byte_beyond_the_declared_length(client):
     assert client.ask("/hello").body == b"hello"
 
 
-def test_too_few_bytes_end_the_connection(client):
+def test_too_few_bytes_end_the_connection(server, client):
     answer = client.ask("/too-short")
     assert answer.cut
     assert answer.body == b"hello"
     assert client.is_closed()
+    server.wait_for("the application gave (5 of|more than) the 50? bytes of its Content-Length at GET /too-")
 
 
 def test_head_has_the_head_alone(client):

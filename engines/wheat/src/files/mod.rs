@@ -119,6 +119,7 @@ impl Files {
     /// `now`: monotonic seconds, for the age of cached entries.
     pub fn respond(&mut self, method: &[u8], target: &[u8], headers: &[Header], now: u64) -> Option<Reply> {
         let (path, query) = path::split(target);
+        let path = if path.is_empty() { b"/" } else { path }; // http://host?query
         let (decoded, malformed) = match path::decode(path) {
             Ok(decoded) => (decoded, None),
             Err(refusal) => (Cow::Borrowed(path), Some(refusal)),

@@ -4,7 +4,7 @@
 use super::{Rejection, is_token_byte, reject};
 
 /// Most digits of one chunk's size, leading zeros included: they would be bytes without end outside of every other limit.
-const MOST_SIZE_DIGITS: u32 = 16;
+const MOST_SIZE_DIGITS: u32 = 64;
 /// Most bytes of one chunk's extensions, which mean nothing here.
 const MOST_EXTENSION_BYTES: u32 = 256;
 /// Most bytes of a trailer section, which is discarded: nothing in it may pass for a header (RFC 9112, 7.1.2).

@@ -65,6 +65,8 @@ pub struct Head<'h, 'b> {
     pub keep_alive: bool,
     /// `Expect: 100-continue`
     pub expects_continue: bool,
+    /// The target is an `https` URI.
+    pub is_https: bool,
     /// Bytes of the head, empty lines before it and the one at its end included.
     pub length: usize,
 }
@@ -117,7 +119,11 @@ pub fn parse<'h, 'b>(
     for header in headers {
         fields.take(header)?;
     }
+    if !raw_target.is_ascii() {
+        return Err(reject(400, "the request target is malformed")); // RFC 3986, 2: others are percent-encoded
+    }
     let (target, authority) = split_target(method, raw_target)?;
+    let is_https = authority.is_some() && raw_target.as_bytes()[4].eq_ignore_ascii_case(&b's');
     match fields.hosts {
         0 if minor >= 1 => return Err(reject(400, "Host is missing")),
         0 | 1 => {}
@@ -133,6 +139,7 @@ pub fn parse<'h, 'b>(
         framing: fields.framing(minor)?,
         keep_alive: !fields.close && (minor >= 1 || fields.keep_alive),
         expects_continue: fields.expects_continue && minor >= 1,
+        is_https,
         length,
     }))
 }
@@ -150,6 +157,21 @@ fn rejection(error: httparse::Error, bytes: &[u8], limits: &HeadLimits) -> Rejec
             reject(414, "the request line is too long")
         }
         _ => reject(400, "the request line is malformed"),
+    }
+}
+
+/// The bytes with a version of HTTP/1.1 in place of a later minor one, which means the same to who does not know it (RFC 9110,
+/// 2.5). None: there is no such version.
+pub fn as_http_1_1(bytes: &[u8]) -> Option<Vec<u8>> {
+    let end = memchr::memchr(b'\n', bytes.trim_ascii_start())? + bytes.len() - bytes.trim_ascii_start().len();
+    let version = bytes[..end].strip_suffix(b"\r")?.len().checked_sub(b" HTTP/1.2".len())?;
+    match &bytes[version..end - 1] {
+        [b' ', b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9'] => {
+            let mut bytes = bytes.to_vec();
+            bytes[end - 2] = b'1';
+            Some(bytes)
+        }
+        _ => None,
     }
 }
 
@@ -194,6 +216,9 @@ struct Fields {
     hosts: usize,
     length: Option<u64>,
     codings: Codings,
+    /// Whether there is a Transfer-Encoding, be it empty.
+    has_codings: bool,
+    content_types: usize,
     close: bool,
     keep_alive: bool,
     expects_continue: bool,
@@ -230,6 +255,12 @@ impl Fields {
                     self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
                 }
             }
+            12 if is("content-type") => {
+                self.content_types += 1;
+                if self.content_types > 1 {
+                    return Err(reject(400, "Content-Type is there more than once"));
+                }
+            }
             14 if is("content-length") => {
                 if self.length.is_some() {
                     return Err(reject(400, "Content-Length is there more than once"));
@@ -237,8 +268,10 @@ impl Fields {
                 self.length = Some(decimal(header.value).ok_or(reject(400, "Content-Length is malformed"))?);
             }
             17 if is("transfer-encoding") => {
-                for coding in header.value.split(|&b| b == b',') {
-                    self.code(trim(coding))?;
+                self.has_codings = true;
+                // Empty elements of a list are passed over (RFC 9110, 5.6.1.2).
+                for coding in header.value.split(|&b| b == b',').map(trim).filter(|coding| !coding.is_empty()) {
+                    self.code(coding)?;
                 }
             }
             _ => {}
@@ -264,7 +297,7 @@ impl Fields {
     }
 
     fn framing(&self, minor: u8) -> Result<Framing, Rejection> {
-        if self.codings == Codings::None {
+        if !self.has_codings {
             return Ok(Framing::Length(self.length.unwrap_or(0)));
         }
         if self.length.is_some() {

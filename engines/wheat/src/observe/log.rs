@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,6 +19,7 @@ use crate::config::{self, Config};
 use crate::error::Error;
 use crate::http::head::Head;
 use crate::observe::counters::Slot;
+use crate::observe::notice::Notice;
 
 /// A request that was answered, or given up.
 #[derive(Clone, Default)]
@@ -35,6 +36,8 @@ pub struct Entry {
     pub bytes: u64,
     pub referer: Option<Vec<u8>>,
     pub user_agent: Option<Vec<u8>>,
+    /// Why it was refused.
+    pub reason: Option<&'static str>,
     /// When its head was read, in monotonic nanoseconds. None: none could be read.
     pub began_ns: Option<u64>,
 }
@@ -181,11 +184,14 @@ impl Shared {
             let reopen = std::mem::take(&mut waiting.reopen);
             let end = waiting.end;
             drop(waiting);
-            if sink.write(&lines).is_err() {
-                self.lost.fetch_add(line_count, Ordering::Relaxed);
-            }
+            let reopen = reopen || REOPEN.swap(false, Ordering::Relaxed);
             if reopen {
                 sink.reopen();
+            }
+            if let Err(error) = sink.write(&lines) {
+                static FULL: Notice = Notice::unsaid();
+                FULL.say(|| format!("the access log can't be written, and lines are lost: {error}"));
+                self.lost.fetch_add(line_count, Ordering::Relaxed);
             }
             if end && lines.is_empty() {
                 self.lock().ended = true;
@@ -195,6 +201,9 @@ impl Shared {
         }
     }
 }
+
+/// A signal asks for the file to be opened again, before the next line.
+pub static REOPEN: AtomicBool = AtomicBool::new(false);
 
 /// Where the lines go.
 enum Sink {
@@ -318,6 +327,9 @@ fn combined(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry) 
     let _ = write!(out, " - - [{}] \"", clock.common);
     if entry.method.is_empty() {
         out.push(b'-');
+        if let Some(reason) = entry.reason {
+            let _ = write!(out, " ({reason})");
+        }
     } else {
         escape(out, &entry.method, b"\\x");
         out.push(b' ');
@@ -342,6 +354,7 @@ fn json(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry, now_
         ("target", line.map(|_| &entry.target[..])),
         ("referer", entry.referer.as_deref()),
         ("user_agent", entry.user_agent.as_deref()),
+        ("reason", entry.reason.map(str::as_bytes)),
     ];
     for (name, value) in fields {
         let _ = write!(out, ",\"{name}\":");

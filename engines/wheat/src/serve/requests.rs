@@ -54,6 +54,7 @@ pub struct Requests<'c, A: Application> {
     means: Means,
     /// Of calls by the event loop.
     pace: Pace,
+    is_secure: bool,
     output: Output,
     log: Option<AccessLog>,
     /// `--max-requests` less a random part of up to a tenth: workers that began together do not end together.
@@ -74,6 +75,7 @@ impl<'c, A: Application> Requests<'c, A> {
             limits: HeadLimits::of(&config.limits),
             means,
             pace: Pace::new(slot),
+            is_secure: config.tls.is_some(),
             output: Output::default(),
             log: AccessLog::open(config, slot)?,
             most_requests: config
@@ -130,16 +132,25 @@ impl<'c, A: Application> Requests<'c, A> {
                 if input.is_empty() || (input.len() < connection.parse_again_at && !ends_head(input, seen)) {
                     break;
                 }
-                let bytes = *input;
-                let mut storage = head::storage();
-                match head::parse(bytes, &mut storage, &self.limits) {
+                let mut bytes = *input;
+                let later;
+                let (mut storage, mut again) = (head::storage(), head::storage());
+                let mut parsed = head::parse(bytes, &mut storage, &self.limits);
+                if matches!(&parsed, Err(rejection) if rejection.status == 505) {
+                    if let Some(known) = head::as_http_1_1(bytes) {
+                        later = known;
+                        bytes = &later;
+                        parsed = head::parse(bytes, &mut again, &self.limits);
+                    }
+                }
+                match parsed {
                     Ok(None) => {
                         connection.parse_again_at = (input.len() * 2).min(self.limits.head + 1);
                         break;
                     }
                     Err(rejection) => return self.refuse_with(connection, rejection),
                     Ok(Some(head)) => {
-                        *input = &bytes[head.length..];
+                        *input = &input[head.length..];
                         connection.parse_again_at = 0;
                         connection.head_ended();
                         seen = 0;
@@ -182,6 +193,10 @@ impl<'c, A: Application> Requests<'c, A> {
         self.slot.requests.add(1);
         if self.log.is_some() {
             connection.entry = Some(Box::new(Entry::of(head, monotonic_ns())));
+        }
+        if head.is_https && !self.is_secure {
+            // RFC 9110, 7.4
+            return Err(reject(421, "https is not spoken on this connection"));
         }
         if !head.has_body() {
             return Ok(self.answer(connection, head, head_bytes, Body::None, input.is_empty()));
@@ -407,6 +422,9 @@ impl<'c, A: Application> Requests<'c, A> {
         connection.linger = true;
         connection.facts.body_bytes = self.output.reject(rejection);
         connection.is_owed = false;
+        if self.log.is_some() {
+            connection.entry.get_or_insert_default().reason = Some(rejection.reason);
+        }
         self.count_response(connection);
         self.flush_last(connection)
     }

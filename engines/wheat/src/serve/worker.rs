@@ -25,6 +25,7 @@ use super::transport::Opener;
 use crate::clock::{self, monotonic_ns};
 use crate::config::Config;
 use crate::error::Error;
+use crate::observe::notice::Notice;
 use crate::supervise::handover::{Context, Control, Order, Report};
 use crate::supervise::resident;
 
@@ -273,6 +274,10 @@ impl<'c, A: Application> Worker<'c, A> {
                 Ok((socket, peer)) => self.welcome(socket, peer, index),
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => {
+                        static EXHAUSTED: Notice = Notice::unsaid();
+                        EXHAUSTED.say(|| {
+                            format!("connections wait to be accepted: {error} (ulimit -n, --limit-connections)")
+                        });
                         self.forget_listeners();
                         self.accept_again_ns = Some(self.requests.now_ns + ACCEPT_PAUSE.as_nanos() as u64);
                         return;

@@ -11,6 +11,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use crate::config::Config;
 use crate::error::Error;
 use crate::observe::counters::{Memory, Slot};
+use crate::observe::log::REOPEN;
 
 /// Tells a process that it is a worker, and where what it inherits is.
 pub const VARIABLE: &str = "WHEAT_WORKER";
@@ -207,6 +208,8 @@ pub fn inherit(config: &Config) -> Result<Context, Error> {
     let name = std::ffi::CStr::from_bytes_until_nul(name.as_bytes()).expect("ends in NUL");
     let _ = rustix::thread::set_name(name); // for ps and top
     finish_at_terminate(control.as_raw_fd());
+    handle(libc::SIGUSR1, reopen);
+    handle(libc::SIGUSR2, ignore);
     Ok(Context { index: handover.index, listeners, control: Some(Control::new(control)), slot })
 }
 
@@ -232,12 +235,25 @@ fn finish_at_terminate(control: RawFd) {
         }
     }
     ENDS.store(control, Ordering::Relaxed);
-    // SAFETY: a handler that only makes an async-signal-safe call; the zeroed rest of sigaction is an empty mask.
+    handle(libc::SIGTERM, end);
+}
+
+/// SIGUSR1 to a worker alone: its access log is opened again.
+extern "C" fn reopen(_: libc::c_int) {
+    REOPEN.store(true, Ordering::Relaxed);
+}
+
+/// SIGUSR2 is for the master. It is not ignored by the kernel, which programs that the application starts would inherit.
+extern "C" fn ignore(_: libc::c_int) {}
+
+/// `handler` only does what is async-signal-safe.
+fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+    // SAFETY: as said; the zeroed rest of sigaction is an empty mask.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = end as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART;
-        libc::sigaction(libc::SIGTERM, &action, std::ptr::null_mut());
+        libc::sigaction(signal, &action, std::ptr::null_mut());
     }
 }
 

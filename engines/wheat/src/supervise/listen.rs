@@ -25,7 +25,7 @@ pub struct Listening {
     /// What a client would connect to, in the order of the sockets.
     pub addresses: Vec<String>,
     /// How many of them, from the first on, belong to a service manager.
-    adopted: usize,
+    pub adopted: usize,
     own_paths: Vec<OwnPath>,
 }
 
@@ -40,7 +40,7 @@ impl Listening {
     /// Those of a service manager first, then those of the command line; without either the default address.
     pub fn open(config: &Config) -> Result<Self, Error> {
         let mut listening = Self::none();
-        let scheme = if config.tls.is_some() { "https" } else { "http" };
+        let scheme = scheme(config);
         for socket in handed_down() {
             let (socket, address) = adopt(socket, scheme)?;
             listening.sockets.push(socket);
@@ -53,6 +53,32 @@ impl Listening {
             listening.add(bind, config, scheme)?;
         }
         Ok(listening)
+    }
+
+    /// Those of an old master.
+    pub fn inherit(sockets: Vec<OwnedFd>, adopted: usize, scheme: &str) -> Result<Self, Error> {
+        let mut listening = Self::none();
+        listening.adopted = adopted;
+        for socket in sockets {
+            let (socket, address) = adopt(socket, scheme)?;
+            if let Some(path) = address.strip_prefix("unix:").filter(|_| listening.sockets.len() >= adopted) {
+                listening.own(Path::new(path));
+            }
+            listening.sockets.push(socket);
+            listening.addresses.push(address);
+        }
+        Ok(listening)
+    }
+
+    /// Another process has the sockets now, and will remove those of the file system.
+    pub fn leave_to_successor(mut self) {
+        self.own_paths.clear();
+    }
+
+    fn own(&mut self, path: &Path) {
+        if let Ok(made) = path.symlink_metadata() {
+            self.own_paths.push(OwnPath { path: path.to_owned(), device: made.dev(), inode: made.ino() });
+        }
     }
 
     fn none() -> Self {
@@ -137,9 +163,7 @@ impl Listening {
             Ok(socket)
         };
         let socket = open().map_err(|error| refused(&shown, error))?;
-        if let Ok(made) = path.symlink_metadata() {
-            self.own_paths.push(OwnPath { path: path.to_owned(), device: made.dev(), inode: made.ino() });
-        }
+        self.own(path);
         self.addresses.push(shown);
         self.sockets.push(socket);
         Ok(())
@@ -156,6 +180,10 @@ impl Drop for Listening {
             }
         }
     }
+}
+
+pub fn scheme(config: &Config) -> &'static str {
+    if config.tls.is_some() { "https" } else { "http" }
 }
 
 fn refused(address: &str, error: Errno) -> Error {

@@ -23,10 +23,11 @@ use crate::error::{Error, Exit};
 use crate::observe::counters::{Memory, State};
 use crate::options::{Affinity, MOST_WORKERS, allowed_cpus};
 use crate::supervise::handover::{self, Handover, Line, Order, Report};
-use crate::supervise::listen::Listening;
+use crate::supervise::listen::{Listening, scheme};
 use crate::supervise::metrics::Metrics;
 use crate::supervise::resident::give_back_code;
 use crate::supervise::signals::Signals;
+use crate::supervise::takeover::{self, Legacy, Successor};
 
 /// A worker that ended sooner than this is not replaced at once.
 const SHORT_LIFE: Duration = Duration::from_secs(2);
@@ -41,15 +42,25 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// Serves until a signal ends it.
 pub fn run(config: &Config) -> Result<ExitCode, Error> {
     look_over(config)?;
+    let program = program();
+    let mut legacy = Legacy::take();
     let launch = Launch::find(config)?;
     raise_descriptor_limit();
     let signals = Signals::block()
         .map_err(|error| Error::unavailable(format!("can't take signals through a descriptor: {error}")))?;
-    let listening = Listening::open(config)?;
-    let metrics = config.metrics.as_ref().map(|bind| Metrics::open(bind, config)).transpose()?;
+    let listening = match &mut legacy {
+        Some(legacy) => Listening::inherit(std::mem::take(&mut legacy.sockets), legacy.adopted, scheme(config))?,
+        None => Listening::open(config)?,
+    };
+    let metrics = match (&mut legacy, &config.metrics) {
+        (Some(legacy), Some(_)) => Some(Metrics::inherit(std::mem::take(&mut legacy.metrics))?),
+        (None, Some(bind)) => Some(Metrics::open(bind, config)?),
+        (_, None) => None,
+    };
     let memory = Memory::create(&config.shown_name(), &listening.addresses.join(" "))
         .map_err(|error| Error::unavailable(format!("no memory for the counters: {error}")))?;
-    let _pid_file = config.pid_file.as_deref().map(PidFile::write).transpose()?;
+    // Who takes over writes it when it has.
+    let pid_file = config.pid_file.as_deref().filter(|_| legacy.is_none()).map(PidFile::write).transpose()?;
     let mut master = Master {
         config,
         launch,
@@ -65,10 +76,20 @@ pub fn run(config: &Config) -> Result<ExitCode, Error> {
         failures: 0,
         pause_until: None,
         stopping: None,
+        pid_file,
+        program,
+        legacy,
+        successor: None,
     };
     let outcome = master.serve();
     master.kill_all();
     outcome
+}
+
+/// Where this program is, by the name that it was started by: a link may lead elsewhere later.
+fn program() -> Option<PathBuf> {
+    let name = PathBuf::from(std::env::args_os().next()?);
+    if name.components().count() > 1 { std::path::absolute(name).ok() } else { std::env::current_exe().ok() }
 }
 
 /// The soft limit of descriptors is 1024 in many places, for programs that still use select(2). Workers inherit this one.
@@ -175,7 +196,10 @@ impl Launch {
                 command
             }
         };
-        command.args(arguments).stdin(Stdio::null()).env_remove("LISTEN_FDS").env_remove("LISTEN_PID");
+        command.args(arguments).stdin(Stdio::null());
+        for inherited in ["LISTEN_FDS", "LISTEN_PID", takeover::VARIABLE] {
+            command.env_remove(inherited);
+        }
         command
     }
 
@@ -191,8 +215,11 @@ impl Launch {
     /// Why nothing is served.
     fn no_worker(&self, config: &Config, ending: &Ending) -> Error {
         match (self, ending, &config.application) {
-            (Self::Python(_), Ending::Code(code), Some(application)) if *code == Exit::Config as i32 => {
+            (Self::Python(_), Ending::Code(code), Some(application)) if *code == Exit::Application as i32 => {
                 Error::config(format!("{application} can't be loaded, as said above"))
+            }
+            (_, Ending::Code(code), _) if *code == Exit::Config as i32 => {
+                Error::config("no worker can begin, as said above")
             }
             (Self::Python(python), Ending::Code(1), _) => Error::config(format!(
                 "{} can't run a worker, as said above: is wheat installed there?",
@@ -276,6 +303,13 @@ struct Master<'a> {
     failures: u32,
     pause_until: Option<Instant>,
     stopping: Option<Stop>,
+    pid_file: Option<PidFile>,
+    /// Where this program was when it started: by now another one may be there.
+    program: Option<PathBuf>,
+    /// Until this master is ready to take over from an older one.
+    legacy: Option<Legacy>,
+    /// Who is to take over from this one.
+    successor: Option<Successor>,
 }
 
 impl Master<'_> {
@@ -290,6 +324,7 @@ impl Master<'_> {
                 self.obey(signal);
             }
             self.hear();
+            self.hear_successor();
             self.bury()?;
             self.end_the_hung();
             self.kill_the_late();
@@ -349,7 +384,7 @@ impl Master<'_> {
         self.workers.iter().filter(ready).count()
     }
 
-    fn announce(&self) {
+    fn announce(&mut self) {
         let addresses = self.listening.as_ref().map_or(String::new(), |l| l.addresses.join(", "));
         let what = self.config.application.as_deref().unwrap_or("files");
         let workers = if self.wanted == 1 { "1 worker".into() } else { format!("{} workers", self.wanted) };
@@ -357,6 +392,47 @@ impl Master<'_> {
         if let Some(metrics) = &self.metrics {
             say(&format!("counters at {}", metrics.address()));
         }
+        if let Some(legacy) = self.legacy.take() {
+            match self.config.pid_file.as_deref().map(PidFile::write).transpose() {
+                Ok(pid_file) => self.pid_file = pid_file,
+                Err(error) => say(&error.text),
+            }
+            legacy.ready();
+        }
+    }
+
+    /// Starts the program that is to take over.
+    fn appoint_successor(&mut self) {
+        let (Some(program), Some(listening), None) = (&self.program, &self.listening, &self.successor) else {
+            return say("SIGUSR2: another program is about to take over already");
+        };
+        let metrics = self.metrics.as_ref().map_or(&[][..], Metrics::sockets);
+        match Successor::start(program, &listening.sockets, listening.adopted, metrics) {
+            Ok(successor) => {
+                say(&format!("{} is started to take over, as process {}", program.display(), successor.pid));
+                self.successor = Some(successor);
+            }
+            Err(error) => say(&format!("{} can't be started to take over: {}", program.display(), reason(&error))),
+        }
+    }
+
+    fn hear_successor(&mut self) {
+        let Some(is_ready) = self.successor.as_ref().and_then(Successor::is_ready) else { return };
+        let Some(successor) = self.successor.take() else { return };
+        if !is_ready || self.stopping.is_some() {
+            return say(&format!("process {} did not take over: this one goes on", successor.pid));
+        }
+        say(&format!("process {} has taken over", successor.pid));
+        for worker in &mut self.workers {
+            worker.retire(&self.memory, self.config.deadlines.graceful);
+        }
+        if let Some(listening) = self.listening.take() {
+            listening.leave_to_successor();
+        }
+        if let Some(metrics) = self.metrics.take() {
+            metrics.leave_to_successor();
+        }
+        self.stopping = Some(Stop { kill_at: Instant::now() + self.config.deadlines.graceful + GRACE_OF_GRACE });
     }
 
     fn start(&mut self) -> Result<(), Error> {
@@ -421,6 +497,7 @@ impl Master<'_> {
         // Of the finishing ones only the end is of interest, and that is a signal.
         let heard = self.workers.iter().filter(|worker| worker.state != State::Finishing);
         fds.extend(heard.map(|worker| PollFd::from_borrowed_fd(worker.line.as_fd(), PollFlags::IN)));
+        fds.extend(self.successor.as_ref().map(|successor| PollFd::new(successor, PollFlags::IN)));
         if let Some(metrics) = &self.metrics {
             metrics.watch(&mut fds);
         }
@@ -447,6 +524,7 @@ impl Master<'_> {
             }
             libc::SIGTTIN => self.wanted = (self.wanted + 1).min(MOST_WORKERS),
             libc::SIGTTOU => self.wanted = (self.wanted - 1).max(1),
+            libc::SIGUSR2 => self.appoint_successor(),
             libc::SIGUSR1 => self.workers.iter().for_each(|worker| worker.line.order(Order::ReopenLogs)),
             _ => {} // SIGCHLD: `bury` looks
         }
@@ -523,7 +601,7 @@ impl Master<'_> {
         self.memory.note_died();
         let short = worker.born.elapsed() < SHORT_LIFE;
         if worker.state == State::Starting {
-            let broken = *ending == Ending::Code(Exit::Config as i32);
+            let broken = [Exit::Config, Exit::Application].iter().any(|exit| *ending == Ending::Code(*exit as i32));
             let somebody_serves = self.workers.iter().any(|worker| worker.state == State::Ready);
             if self.proven == 0 || (broken && !somebody_serves) {
                 return Err(self.launch.no_worker(self.config, ending));

@@ -49,6 +49,19 @@ impl Metrics {
         Ok(Self { listening, clients: Vec::new() })
     }
 
+    /// Those of an old master.
+    pub fn inherit(sockets: Vec<OwnedFd>) -> Result<Self, Error> {
+        Ok(Self { listening: Listening::inherit(sockets, 0, "http")?, clients: Vec::new() })
+    }
+
+    pub fn sockets(&self) -> &[OwnedFd] {
+        &self.listening.sockets
+    }
+
+    pub fn leave_to_successor(self) {
+        self.listening.leave_to_successor();
+    }
+
     pub fn address(&self) -> String {
         match self.listening.addresses.first() {
             Some(address) if address.starts_with("http") => format!("{address}/metrics"),

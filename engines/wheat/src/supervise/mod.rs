@@ -7,3 +7,4 @@ pub mod master;
 pub mod metrics;
 pub mod resident;
 pub mod signals;
+pub mod takeover;

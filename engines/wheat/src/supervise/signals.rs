@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// What the master obeys.
-const OBEYED: [libc::c_int; 8] = [
+const OBEYED: [libc::c_int; 9] = [
     libc::SIGTERM,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -13,6 +13,7 @@ const OBEYED: [libc::c_int; 8] = [
     libc::SIGTTIN,
     libc::SIGTTOU,
     libc::SIGUSR1,
+    libc::SIGUSR2,
     libc::SIGCHLD,
 ];
 

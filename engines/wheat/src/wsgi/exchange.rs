@@ -32,6 +32,8 @@ pub struct Exchange {
     framing: Framing,
     /// Bytes of the body so far.
     sent: u64,
+    /// The application gave more than it had declared.
+    is_over: bool,
     /// The connection is lost.
     pub lost: bool,
 }
@@ -122,6 +124,7 @@ impl Exchange {
             begun: false,
             framing: Framing::Nothing,
             sent: 0,
+            is_over: false,
             lost: false,
         }
     }
@@ -135,6 +138,7 @@ impl Exchange {
         self.has_date = false;
         self.begun = false;
         self.sent = 0;
+        self.is_over = false;
         self.lost = false;
     }
 
@@ -212,7 +216,9 @@ impl Exchange {
     /// # Safety
     /// When the answer is true the caller keeps `chunk` until the outbox is empty.
     pub unsafe fn send(&mut self, out: &mut Out, chunk: &[u8], may_hold: bool) -> io::Result<bool> {
-        let chunk = &chunk[..self.allowed(chunk.len() as u64) as usize];
+        let whole = chunk.len();
+        let chunk = &chunk[..self.allowed(whole as u64) as usize];
+        self.is_over |= chunk.len() < whole && self.framing != Framing::Nothing;
         if chunk.is_empty() {
             return Ok(false);
         }
@@ -269,6 +275,16 @@ impl Exchange {
                 out.buffer.extend_from_slice(b"0\r\n\r\n");
                 true
             }
+        }
+    }
+
+    /// What the application gave of what it declared, where that differs.
+    pub fn breach(&self) -> Option<String> {
+        match self.framing {
+            _ if !self.begun => None,
+            Framing::Length(declared) if self.is_over => Some(format!("more than the {declared} bytes")),
+            Framing::Length(declared) if self.sent < declared => Some(format!("{} of the {declared} bytes", self.sent)),
+            _ => None,
         }
     }
 

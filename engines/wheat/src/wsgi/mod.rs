@@ -17,6 +17,7 @@ use std::ptr::null_mut;
 use pyo3_ffi::*;
 
 use crate::http::{reject, response};
+use crate::observe::notice::Notice;
 use crate::serve::reply::{Application, Body, Out, Outcome, Request};
 use environ::Environ;
 use exchange::Functions;
@@ -75,6 +76,8 @@ impl std::fmt::Display for Asked<'_> {
 /// What became of a response.
 enum Step {
     Complete,
+    /// It is shorter than was declared.
+    Short,
     /// It cannot be completed.
     Break,
 }
@@ -226,15 +229,23 @@ impl Application for Wsgi {
         let step = answered.unwrap_or_else(|Raised| self.fail(&response, asked, out));
         // SAFETY: no Python code runs while this reference is in use.
         let exchange = unsafe { response.functions.get() };
-        if matches!(step, Step::Break) && exchange.ends_with_connection() {
-            out.reset_on_close();
+        match step {
+            Step::Break if exchange.ends_with_connection() => out.reset_on_close(),
+            Step::Break => {}
+            Step::Complete | Step::Short => {
+                if let Some(breach) = exchange.breach() {
+                    static BREACH: Notice = Notice::unsaid();
+                    BREACH.say(|| format!("the application gave {breach} of its Content-Length at {asked}"));
+                    out.facts.failed = true;
+                }
+            }
         }
         let held = self.end(response, asked);
         match step {
             Step::Complete if held.is_empty() => Outcome::Done,
             Step::Complete => Outcome::Held(held),
-            Step::Break if held.is_empty() => Outcome::Broken,
-            Step::Break => {
+            Step::Short | Step::Break if held.is_empty() => Outcome::Broken,
+            Step::Short | Step::Break => {
                 out.facts.keep_alive = false;
                 Outcome::Held(held)
             }
@@ -331,7 +342,7 @@ fn finish(response: &mut Response, out: &mut Out) -> Step {
     if !response.held.is_empty() && out.flush().is_err() {
         return Step::Break;
     }
-    if whole { Step::Complete } else { Step::Break }
+    if whole { Step::Complete } else { Step::Short }
 }
 
 /// None: it is not a file that the kernel can send, and is iterated over.

@@ -14,7 +14,7 @@ use super::input::Input;
 use super::object::{Object, Raised, Result, Thread, bytes_of, callback, detached, print_exception, take_raised};
 use super::{Program, Wsgi};
 use crate::config::{Command, Config};
-use crate::error::Error;
+use crate::error::{Error, Exit};
 use crate::serve::caller::Caller;
 use crate::serve::pool::Pool;
 use crate::serve::transport::Opener;
@@ -132,7 +132,10 @@ fn arguments() -> Result<Vec<OsString>> {
 /// `module`, `module:name`, `module:name.of.attribute`, `module:factory()`.
 fn import(config: &Config) -> std::result::Result<Object, Failure> {
     let named = config.application.as_deref().unwrap_or_default();
-    let refuse = |why: &str| Failure::Error(Error::config(format!("the application {named} {why}")));
+    let refuse = |why: &str| {
+        let text = format!("the application {named} {why}");
+        Failure::Error(Error { exit: Exit::Application, text })
+    };
     let (module, path) = named.split_once(':').unwrap_or((named, "application"));
     let (path, is_factory) = path.strip_suffix("()").map_or((path, false), |path| (path, true));
     let c_string = |text: &str| CString::new(text).map_err(|_| refuse("has a NUL in its name"));

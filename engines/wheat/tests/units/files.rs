@@ -219,6 +219,17 @@ fn a_directory_has_its_index_if_one_is_named() {
 }
 
 #[test]
+fn a_target_without_a_path_is_the_root() {
+    let tree = tempfile::tempdir().unwrap();
+    fs::write(tree.path().join("index.html"), b"index").unwrap();
+    let route = StaticRoute { prefix: "/".into(), root: tree.path().to_owned() };
+    let mut files = Files::new(&[route], Some("index.html".into())).unwrap();
+    // Of http://host?query
+    let reply = files.respond(b"GET", b"?query", &[], 1).unwrap();
+    assert_eq!((reply.status, files.respond(b"GET", b"/?query", &[], 1).unwrap().status), (200, 200));
+}
+
+#[test]
 fn one_range() {
     let mut served = Served::new(None);
     for (range, wanted, content_range) in [

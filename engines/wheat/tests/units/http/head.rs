@@ -158,7 +158,12 @@ fn bodies_have_one_end() {
         ("Transfer-Encoding: identity", Err(400)),
         ("Transfer-Encoding: xchunked", Err(400)),
         ("Transfer-Encoding: \x0bchunked", Err(400)),
-        ("Transfer-Encoding: chunked,", Err(400)),
+        ("Transfer-Encoding: chunked,", Ok(Framing::Chunked)),
+        ("Transfer-Encoding: , chunked", Ok(Framing::Chunked)),
+        ("Transfer-Encoding:\r\nTransfer-Encoding: ,chunked", Ok(Framing::Chunked)),
+        ("Transfer-Encoding: ,", Err(400)),
+        ("Content-Length: 5\r\nTransfer-Encoding: ,", Err(400)),
+        ("Content-Type: a\r\nContent-Type: a", Err(400)),
         ("Transfer-Encoding: \"chunked\"", Err(400)),
         ("Transfer-Encoding: chunked;q=1", Err(400)),
         ("Transfer-Encoding:", Err(400)),
@@ -195,6 +200,33 @@ fn expectations() {
         assert!(head.unwrap().unwrap().expects_continue);
     });
     with(b"POST / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n", |head| assert!(!head.unwrap().unwrap().expects_continue));
+}
+
+#[test]
+fn a_later_minor_version_is_read_as_the_last_that_is_known() {
+    let later = |line: &str| as_http_1_1(format!("{line}\r\nHost: h\r\n\r\n").as_bytes());
+    for line in ["GET / HTTP/1.2", "\r\nGET /a HTTP/1.9"] {
+        assert_eq!(status(&later(line).unwrap()), 200, "{line}");
+    }
+    for line in
+        ["GET / HTTP/1.1", "GET / HTTP/2.0", "GET / HTTP/1.10", "GET / xHTTP/1.2", "GET HTTP/1.2x", "HTTP/1.2", ""]
+    {
+        assert_eq!(later(line), None, "{line}");
+    }
+    assert_eq!(as_http_1_1(b"GET / HTTP/1.2"), None);
+    assert_eq!(as_http_1_1(b"GET / HTTP/1.2\n"), None);
+}
+
+#[test]
+fn targets_say_whether_they_are_for_https() {
+    for (target, is_https) in [("/", false), ("http://h/", false), ("https://h/", true), ("HTTPS://h", true)] {
+        with(format!("GET {target} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes(), |head| {
+            assert_eq!(head.unwrap().unwrap().is_https, is_https, "{target}");
+        });
+    }
+    for target in ["/\u{e9}", "http://h/\u{e9}"] {
+        assert_eq!(status(format!("GET {target} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes()), 400);
+    }
 }
 
 #[test]

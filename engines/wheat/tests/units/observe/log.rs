@@ -13,6 +13,7 @@ fn entry() -> Entry {
         bytes: 11,
         referer: None,
         user_agent: Some(b"curl/8".to_vec()),
+        reason: None,
         began_ns: Some(1000),
     }
 }
@@ -39,13 +40,15 @@ fn lines_as_others_read_them() {
     assert_eq!(
         written(json, &entry()),
         "{\"time\":\"2026-11-21T12:00:00.007Z\",\"peer\":\"::1\",\"method\":\"GET\",\"target\":\"/a?b=c\",\
-         \"referer\":null,\"user_agent\":\"curl/8\",\"version\":\"1.1\",\"status\":200,\"bytes\":11,\
+         \"referer\":null,\"user_agent\":\"curl/8\",\"reason\":null,\"version\":\"1.1\",\"status\":200,\"bytes\":11,\
          \"duration_s\":0.001235}\n"
     );
     let nothing =
         Entry { method: Vec::new(), target: Vec::new(), peer: None, user_agent: None, status: 400, ..entry() };
     assert!(written(combined, &nothing).starts_with("unix: - - ["));
     assert!(written(combined, &nothing).contains("] \"-\" 400 11 \"-\" \"-\"\n"));
+    let refused = Entry { reason: Some("the head is too long"), ..nothing.clone() };
+    assert!(written(combined, &refused).contains("] \"- (the head is too long)\" 400 11 "));
     assert!(written(json, &nothing).contains("\"method\":null,\"target\":null"));
 }
 
