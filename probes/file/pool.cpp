@@ -2,7 +2,8 @@
  * pool - files of 4 KiB that differ, and lie apart, are read by coroutines on a pool of 1 to 1024 threads.
  *
  * file/many on several threads: `depth` coroutines or fibers read one file after another, on whatever thread they are
- * resumed. Each thread has an io_uring of its own.
+ * resumed. Each thread has an io_uring of its own. Where the kernel may not keep so much memory (RLIMIT_MEMLOCK),
+ * buffers=registered is skipped.
  *
  * Known answer: a word of each page, and every byte of the last read; contents are made from a file's number and the
  * place in it.
@@ -23,7 +24,10 @@ struct state {
 
     state(const probe_run *run, std::size_t count, std::size_t depth)
         : files(count, page, probe_is(run, "cache", "direct")), batch(files, depth),
-          pool(threads_of(run), {.io_depth = static_cast<unsigned>(depth), .io = coro::io_interface::io_uring})
+          pool(threads_of(run), {.io_depth = static_cast<unsigned>(depth),
+                                 .io = coro::io_interface::io_uring,
+                                 .registered = probe_is(run, "buffers", "registered") ? batch.memory()
+                                                                                      : std::span<std::byte>()})
     {
     }
 };
@@ -65,6 +69,18 @@ extern "C" [[gnu::noinline]] void read_on_pool(state &of)
     wait_for(left);
 }
 
+static coro::lazy<std::size_t> in_registered(int fd, std::span<std::byte> into)
+{
+    co_await coro::read_at(fd, into, 0);
+    co_return coro::reactor::current().statistics().registered;
+}
+
+static void must_register(state &of)
+{
+    if (coro::sync_wait(in_registered(of.files.fd(0), of.batch.buffer(0)), &of.pool) == 0)
+        probe_skip("the kernel keeps no %zu bytes of buffers: raise RLIMIT_MEMLOCK (ulimit -l)", of.batch.memory().size());
+}
+
 static void setup(probe_run *run)
 {
     const auto files = static_cast<std::size_t>(probe_integer(run, "files"));
@@ -72,6 +88,8 @@ static void setup(probe_run *run)
         auto *of = new state(run, files, static_cast<std::size_t>(probe_integer(run, "depth")));
         run->state = of;
         of->begin = begin_of(run);
+        if (probe_is(run, "buffers", "registered"))
+            must_register(*of);
         /* Each file once: what the kernel refuses shows before the first value. */
         of->batch.begin(files);
         read_on_pool(*of);
@@ -113,6 +131,11 @@ static constexpr probe_param parameters[] = {
      .sweep = "64",
      .min = 1,
      .max = 65536},
+    {.name = "buffers",
+     .doc = "registered: the kernel keeps the pages of the buffers at hand, and need not look them up for each read",
+     .choices = "plain,registered",
+     .sweep = "plain,registered",
+     .brief = "plain"},
     reads_cache, reads_depth, pool_threads, {}};
 
 static constexpr probe pool_probe = {

@@ -52,6 +52,11 @@ public:
     {
         return files_.fd(i);
     }
+    /* All buffers. */
+    [[nodiscard]] std::span<std::byte> memory() const noexcept
+    {
+        return {memory_, slots_ * files_.size()};
+    }
     [[nodiscard]] std::span<std::byte> buffer(std::size_t slot) const noexcept
     {
         return {memory_ + slot * files_.size(), files_.size()};
