@@ -18,6 +18,7 @@ from steelyard.judge.prices import PriceList, price_lists
 from steelyard.judge.published import Published
 from steelyard.judge.reasons import Missing, Reason
 from steelyard.judge.samples import case_runs
+from steelyard.judge.scalings import Scales, scalings
 from steelyard.judge.studies import Library
 from steelyard.judge.tables import Measured, StudyTable
 from steelyard.records import Disturbance, Record, Session, Skip
@@ -50,6 +51,7 @@ class Findings(Record, frozen=True, kw_only=True):
     tables: tuple[StudyTable, ...] = ()
     prices: tuple[PriceList, ...] = ()
     knees: tuple[Knee, ...] = ()
+    scalings: tuple[Scales, ...] = ()
     caches: CacheLevels | None = None
     models: Models | None = None
     titles: dict[str, str] = msgspec.field(default_factory=dict)
@@ -122,6 +124,7 @@ def judge(session: Session, library: Library | None = None) -> Findings:
         tables=others.tables_beside(measured(cases)),
         prices=price_lists(session, cases),
         knees=knees(_rate_points(session, cases)),
+        scalings=scalings(all_runs),
         caches=cache_levels(all_runs, session.header.machine.facts),
         models=models(session, cases, all_runs),
         skips=(*session.skips, *(unsteady(runs) for runs in all_runs if runs.mostly_unsteady)),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from steelyard.judge.cases import Figure
 from steelyard.judge.curves import Cell
 from steelyard.judge.knees import Knee
+from steelyard.judge.scalings import Estimated, Scales
 from steelyard.judge.tables import Entry
 from steelyard.show import naming
 from steelyard.units import format_interval, format_quantity
@@ -78,3 +79,22 @@ def knee(found: Knee) -> str:
         return f"{who}: not even {found.lost} requests a second" if found.lost else f"{who}: no rate could be offered"
     lost = f"not with {found.lost}" if found.lost else "the highest rate that could be offered"
     return f"{who}: keeps up with {found.kept} requests a second, {lost}"
+
+
+def scaling(found: Scales) -> str:
+    """How much more several threads do than one, in words."""
+    who = f"{found.title} ({naming.settings(found.fixed)})"
+    said = [f"{who}: {found.threads} threads do {_estimated(found.work, '.2f')} times the work of one"]
+    if found.contention and found.coherence:
+        said.append(f"contention {_estimated(found.contention, '.3f')}, coherence {_estimated(found.coherence, '.2g')}")
+    if found.best and found.best.value is not None:
+        said.append(f"most work by {_estimated(found.best, '.0f')} threads")
+    return "; ".join(said)
+
+
+def _estimated(of: Estimated, digits: str) -> str:
+    """A number with its interval: ``1.96 (1.90 to 1.99)``, ``12 (9 or more)``."""
+    value = "no end" if of.value is None else format(of.value, digits)
+    if of.low is None or (of.high is None and not of.low):
+        return f"{value} (too few blocks for an interval)"
+    return f"{value} ({of.low:{digits}} {'or more' if of.high is None else f'to {of.high:{digits}}'})"

@@ -49,6 +49,7 @@ def show(findings: Findings, console: Console) -> None:
         for curve in findings.curves:
             _curve(curve, console)
     listed(console, "how much they keep up with", (figure_text.knee(knee) for knee in findings.knees))
+    listed(console, "how much more several threads do", (figure_text.scaling(one) for one in findings.scalings))
     _caches(findings, console)
     _doubts(findings, console)
     _foot(findings, console)

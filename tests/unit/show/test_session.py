@@ -11,6 +11,7 @@ from steelyard.judge.cases import CaseFinding, Figure, Mode, Net
 from steelyard.judge.curves import Curve, Point
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import PriceList
+from steelyard.judge.scalings import Estimated, Scales
 from steelyard.records import Disturbance, Skip
 from steelyard.show import session
 from tests.reporting import printed
@@ -117,6 +118,14 @@ def test_the_caches_are_said_to_agree_or_not():
         in text
     )
     assert "the caches" not in shown(a_case_finding())
+
+
+def test_how_much_more_several_threads_do_stands_below_the_curves():
+    work = Estimated(value=1.96, low=1.9, high=1.99)
+    found = Scales(probe="parallel/a", title="tasks", fixed=("@free",), threads=2, work=work, answer="scales")
+    text = shown(a_case_finding(), scalings=(found,))
+    assert "how much more several threads do\n  tasks (unpinned): 2 threads do 1.96 (1.90 to 1.99) times" in text
+    assert "several threads" not in shown(a_case_finding())
 
 
 def many(number: int) -> list[CaseFinding]:

@@ -56,6 +56,7 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
     mechanisms = list(dict.fromkeys(case.probe for case in cases))
     plots = [plot for plot in judged.curves if plot.question == question]
     knees = [knee for knee in judged.findings.knees if knee.probe.split("/")[0] == question]
+    scalings = [one for one in judged.findings.scalings if one.probe.split("/")[0] == question]
     matrices = [matrix for matrix in judged.findings.matrices if matrix.family.split("/")[0] == question]
     return joined(
         [
@@ -64,6 +65,7 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
             *(figures.curves(plot) for plot in plots if plot.drawn),
             figures.short_curves([plot for plot in plots if not plot.drawn]),
             *([listed(figure_text.knee(knee) for knee in knees)] if knees else []),
+            *([listed(figure_text.scaling(one) for one in scalings)] if scalings else []),
             *(_matrix(matrix) for matrix in matrices),
             *_caches(judged, question),
             fold(
