@@ -168,6 +168,39 @@ TEST("stop ends the wait, and the next one gets what came meanwhile")
     });
 }
 
+TEST("of several that wait at once each gets a connection, or the error")
+{
+    with_each_interface([](coro::loop &loop) {
+        const listening_socket listening;
+        const int no_socket = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        std::vector<int> clients;
+        const auto next_byte = [](coro::acceptor &of) -> lazy<int> {
+            try {
+                co_return byte_of(co_await of.next());
+            } catch (const std::system_error &problem) {
+                co_return -problem.code().value();
+            }
+        };
+        const auto connects = [&]() -> lazy<int> {
+            co_await coro::yield();
+            for (unsigned char i = 1; i <= 3; i++)
+                clients.push_back(listening.connect(i));
+            co_return 0;
+        };
+        const auto server = [&]() -> lazy<bool> {
+            coro::acceptor peers(listening.fd), none(no_socket);
+            const auto [a, b, c, d] =
+                co_await coro::when_all(next_byte(peers), next_byte(peers), next_byte(peers), connects());
+            const auto [e, f] = co_await coro::when_all(next_byte(none), next_byte(none));
+            co_return a == 1 && b == 2 && c == 3 && d == 0 && e == -ENOTSOCK && f == -ENOTSOCK;
+        };
+        CHECK(loop.run(server()));
+        ::close(no_socket);
+        for (const int each : clients)
+            ::close(each);
+    });
+}
+
 TEST("an error is thrown, and the next call asks again")
 {
     with_each_interface([](coro::loop &loop) {

@@ -10,6 +10,7 @@
 #include <coro/semaphore.hpp>
 
 #include <cerrno>
+#include <cstddef>
 #include <deque>
 #include <mutex>
 #include <system_error>
@@ -45,10 +46,10 @@ class acceptor
     // Throws std::system_error, after which the next call asks anew, and cancelled. Several may wait at once.
     [[nodiscard]] lazy<int> next()
     {
-        if (!inside_->arrived.try_acquire()) {
-            inside_->ask();
-            co_await inside_->arrived.acquire();
-        }
+        if (inside_->arrived.try_acquire())
+            co_return inside_->take();
+        const waiting here(*inside_); // until the result is taken
+        co_await inside_->arrived.acquire();
         co_return inside_->take();
     }
 
@@ -61,15 +62,6 @@ class acceptor
             fd = listening;
             complete = [](detail::io_wait &done) { static_cast<asked &>(done).on_completion(); };
             run = [](detail::reactor_request &self, reactor &) { static_cast<asked &>(self).on_request(); };
-        }
-
-        void ask()
-        {
-            const std::lock_guard hold(lock);
-            if (started)
-                return;
-            at = &reactor::current();
-            start();
         }
 
         int take()
@@ -118,15 +110,17 @@ class acceptor
                 const std::lock_guard hold(lock);
                 started = goes_on;
                 holders += goes_on ? 1 : 0; // this call; at the last completion it has the operation's
-                if (result == -EINVAL && kind == detail::io_kind::accept_all && !abandoned) {
+                if (abandoned) {
+                    if (result >= 0)
+                        ::close(result);
+                } else if (result == -EINVAL && kind == detail::io_kind::accept_all) {
                     kind = detail::io_kind::accept; // an older kernel, or an error that the second attempt meets again
-                    start();
-                } else if (!abandoned) {
+                } else {
                     results.push_back(result);
                     heard = true;
-                } else if (result >= 0) {
-                    ::close(result);
                 }
+                if (!started && !abandoned && waiters > results.size())
+                    start();
             }
             if (heard)
                 arrived.release();
@@ -156,8 +150,34 @@ class acceptor
         std::mutex lock;
         std::deque<int> results;
         reactor *at = nullptr;
-        int holders = 0; // an operation that is under way, a request, a completion that is being told
+        std::size_t waiters = 0; // with those that have been given a result and have not taken it
+        int holders = 0;         // an operation that is under way, a request, a completion that is being told
         bool started = false, abandoned = false;
+    };
+
+    // Somebody waits: the kernel has been asked, and is asked again as long as that brings fewer than wait.
+    class waiting
+    {
+      public:
+        explicit waiting(asked &of) : of_(of)
+        {
+            const std::lock_guard hold(of_.lock);
+            if (!of_.started) {
+                of_.at = &reactor::current();
+                of_.start();
+            }
+            of_.waiters++;
+        }
+        waiting(const waiting &) = delete;
+        waiting &operator=(const waiting &) = delete;
+        ~waiting()
+        {
+            const std::lock_guard hold(of_.lock);
+            of_.waiters--;
+        }
+
+      private:
+        asked &of_;
     };
 
     asked *inside_;
