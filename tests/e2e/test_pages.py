@@ -37,6 +37,9 @@ SHORTER = (
     (re.compile(r"--for \d+\w+"), "--for 1s"),
     (re.compile(r"for n in (\S+) (\S+) .*?;"), r"for n in \1 \2;"),
     (re.compile(r"fleet (run|node) "), r"fleet \1 --even-if-busy "),
+    # A session a node and a job more than one are as good as six and three: all nodes are one machine, and take turns.
+    (re.compile(r"--sessions \d+"), "--sessions 1"),
+    (re.compile(r"sbatch --wait "), "sbatch --wait --array=1-2 "),
     (re.compile(r"-m venv "), "-m venv --without-pip "),
     # One server is as good as fourteen.
     (re.compile(r"steelyard wsgi (?!.*--server)\S+"), r"\g<0> --server waitress"),
