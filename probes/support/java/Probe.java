@@ -150,7 +150,7 @@ abstract class Probe {
     private static Counting counting;
     private String countersScope = "", countersAbsent = "";
 
-    /** Batches as those that were timed, with the counters open. */
+    /** Runs batches like those that were timed, with the counters open. */
     private void countValues(long count, List<Value> done) throws Exception {
         try {
             counting = counters();
@@ -354,7 +354,7 @@ abstract class Probe {
         return result;
     }
 
-    /** Of maps, lists, texts and numbers. */
+    /** JSON of maps, lists, texts and numbers. */
     private static String json(Object value) {
         if (value instanceof String text)
             return quoted(text);
@@ -501,7 +501,7 @@ abstract class Probe {
         }
     }
 
-    /** Where the launcher moved us to; it moves as far as it can, and here is looked whether that was far enough. */
+    /** The CPUs that the launcher moved us to. It moves us as far as it can; whether that is far enough is found out here. */
     private void findCpus() throws IOException {
         List<Integer> found = new ArrayList<>();
         for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
@@ -593,7 +593,7 @@ abstract class Probe {
         print(lines);
     }
 
-    /** What main() calls. */
+    /** Does what the command line asks of this probe, and ends the process; main() calls it. */
     final void run(String[] words) {
         try {
             if (words.length == 1 && words[0].equals("--describe")) {

@@ -163,7 +163,7 @@ function parse(description, words) {
   return [options, run];
 }
 
-/** Where the script moved us to; it moves as far as it can, and here is looked whether that was far enough. */
+/** The CPUs that the script moved us to. It moves us as far as it can; whether that is far enough is found out here. */
 function cpusOf(placement) {
   const list = /Cpus_allowed_list:\s*(\S+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1];
   const cpus = list.split(',').flatMap((range) => {

@@ -24,7 +24,7 @@ METRICS = (
 
 
 class Memory(NamedTuple):
-    """Of this process, in bytes."""
+    """Memory of this process, in bytes."""
 
     resident: int
     page_tables: int

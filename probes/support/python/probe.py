@@ -447,7 +447,7 @@ def _selftest(probe: Probe) -> None:
 
 
 def _count_values(probe: Probe, operations: int, values: Sequence[Value]) -> Dict[str, str]:
-    """Batches as those that were timed, with the counters open; what is said of it in the line `meta`."""
+    """Run batches like those that were timed with the counters open; returns what the line `meta` says of it."""
     if not probe.works_itself:
         return {"counters_absent": "the work is done by another process"}
     import counters  # with ctypes it takes as long as a value: when all are timed
@@ -511,7 +511,7 @@ def _print(*lines: Dict[str, Any]) -> None:
 
 
 def interpreter() -> str:
-    """Name and version of what runs this, and what of it is not as usual."""
+    """Name and version of the interpreter, and what is unusual about it."""
     name = {"cpython": "CPython", "pypy": "PyPy"}.get(sys.implementation.name, sys.implementation.name)
     locked: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
     return f"{name} {sys.version.split()[0]}{'' if locked else ' without the global interpreter lock'}"

@@ -328,7 +328,7 @@ impl Usage {
     }
 }
 
-/// Bytes of this process that are resident in memory, or hold its page tables.
+/// Bytes of this process that are resident in memory, or that hold its page tables.
 pub struct Memory {
     pub resident: u64,
     pub page_tables: u64,
@@ -650,7 +650,7 @@ fn selftest(batch: &mut Batch<'_>) {
     }
 }
 
-/// Batches as those that were timed, with the counters open.
+/// Runs batches like those that were timed, with the counters open.
 fn count_values(batch: &mut Batch<'_>, operations: u64, values: &mut [Value]) -> Arc<Counters> {
     let counters = Arc::new(Counters::open());
     if counters.are_open() {
