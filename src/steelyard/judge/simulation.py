@@ -477,7 +477,7 @@ def policy_of_kernel(release: str) -> str:
 def curve(findings: Findings) -> list[tuple[int, float]]:
     """(contexts, seconds of a yield among so many processes on one CPU), rising. Raises UsageError for too few."""
     if findings.void:
-        raise UsageError(f"{findings.path} is void ({findings.void}): take costs from another session")
+        raise UsageError(f"{findings.path} is void: take costs from another session; `steelyard show` says why it is")
     points = sorted(
         (int(case.parameters["contexts"]), value)
         for case in findings.cases

@@ -7,7 +7,7 @@ from steelyard.judge.price import Priced, PricedPart, PriceOf
 from steelyard.show import void
 from steelyard.show.console import Console, grid, words
 from steelyard.show.doubts import show_skips
-from steelyard.units import format_duration, format_quantity
+from steelyard.units import counted, format_duration, format_quantity
 
 _MOST_WORDS = 60
 
@@ -16,7 +16,7 @@ def show(priced: Priced, console: Console) -> None:
     """The answer, then each part with its count, price and share."""
     did = priced.effort
     command = " ".join(did.command)[:_MOST_WORDS]
-    tasks = f"{did.tasks} thread{'s' if did.tasks > 1 else ''}"
+    tasks = counted(did.tasks, "thread")
     console.print(words((f"{command} (process {did.pid}, {tasks}), {format_duration(did.seconds)}", "bold")))
     void.show(priced.void, console)
     if priced.void is None:

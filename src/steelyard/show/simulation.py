@@ -15,7 +15,7 @@ from steelyard.show import charts
 from steelyard.show.console import Console, grid, words
 from steelyard.show.markdown import table as markdown_table
 from steelyard.show.markdown import text
-from steelyard.units import format_duration, format_interval, format_quantity
+from steelyard.units import counted, format_duration, format_interval, format_quantity
 
 _NOTHING = "–"
 _RECORDED = "recorded"
@@ -102,7 +102,7 @@ def _of_what(found: Simulated) -> str:
     first = next((runs[0] for runs in found.runs.values()), None)
     said = []
     if first is not None:
-        said.append(f"{format_duration(first.seconds)} on {first.cpus} CPU{'s' if first.cpus > 1 else ''}")
+        said.append(f"{format_duration(first.seconds)} on {counted(first.cpus, 'CPU')}")
     if len(found.seeds) > 1:
         said.append(f"{len(found.seeds)} runs of each policy; shown is that of seed {found.seeds[0]}")
     said.append(_costs(found.costs, found.costs_from))

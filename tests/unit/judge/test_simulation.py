@@ -8,7 +8,10 @@ import pytest
 
 from steelyard.errors import LoadError, UsageError
 from steelyard.judge import simulation
+from steelyard.judge.findings import judge
+from steelyard.judge.reasons import Reason, Why
 from steelyard.judge.simulation import Costs, Way
+from tests.making import a_case, a_run_each, a_session
 
 WAY = Way(costs=Costs(entry_ns=100))
 TASKS = 'title = "x"\n[[tasks]]\nname = "a"\n'
@@ -117,6 +120,13 @@ def test_classes_of_scheduling_are_for_the_kernel_alone():
         simulation.refuse_real_time(one, ["kernel", "cfs"])
     simulation.refuse_real_time(one, ["kernel"])
     assert simulation.live_request(one, WAY, 1)["tasks"][0]["policy"] == "fifo"
+
+
+def test_a_void_session_gives_no_costs():
+    steady = a_run_each(a_case(), *[1e-6] * 6)
+    void = msgspec.structs.replace(judge(a_session(*steady)), void=Reason(Why.NO_TIME))
+    with pytest.raises(UsageError, match="is void: take costs from another session"):
+        simulation.curve(void)
 
 
 def test_costs_are_fitted_to_all_points_and_tried_on_every_second():
