@@ -2,6 +2,7 @@
 """The README shows a real session as the program prints it today: its file lies here, packed."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from steelyard.__main__ import main
 
 HERE = Path(__file__).parent
 README = HERE.parents[1] / "README.md"
+#: How many statements beside those on the screen got which verdict: each one more in the library changes it.
+COUNTS = re.compile(r"\d+(?= more hold| more fail| need longer| were not asked)")
 
 
 @pytest.fixture
@@ -26,7 +29,8 @@ def printed(tmp_path, monkeypatch, capsys):
 
 def test_the_screen_of_the_readme_is_what_the_program_prints(printed):
     screen = "\n".join(line.rstrip() for line in printed.strip().splitlines())
-    assert f"```\n{screen}\n```" in README.read_text(), f"put this into README.md, if it is right:\n{screen}"
+    wanted, there = (COUNTS.sub("N", text) for text in (f"```\n{screen}\n```", README.read_text()))
+    assert wanted in there, f"put this into README.md, if it is right:\n{screen}"
 
 
 def test_the_screen_of_a_whole_first_session_is_one_screen(printed):
