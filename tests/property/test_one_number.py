@@ -25,6 +25,7 @@ from steelyard.lab.many import history_of, open_places
 from steelyard.show import formats
 from steelyard.show import session as shown_session
 from tests.making import a_case, a_descriptor, a_failed_run, a_header, a_metric, a_run, a_session, a_value
+from tests.long import LONG
 from tests.many import lines_of, write
 
 SHAPES = {
@@ -191,7 +192,7 @@ def written(session, name):
         return None
 
 
-@settings(max_examples=60)
+@settings(max_examples=400 if LONG else 40)
 @given(sessions())
 def test_every_way_of_showing_has_the_numbers_of_show(session):
     with tempfile.TemporaryDirectory() as folder:
