@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.judge.comparisons import Compared, compare_cases, metric_of
 from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.curves import way_of
-from steelyard.judge.reasons import Reason
+from steelyard.judge.reasons import Reason, Said, Why
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.judge.stats.summary import median_interval, middle
@@ -189,37 +189,35 @@ class Chosen(Record, frozen=True, kw_only=True):
     load: Load
     choices: tuple[Choice, ...]
     switch_overs: tuple[SwitchOver, ...]
-    cannot: dict[str, str]
+    cannot: dict[str, Said]
     margin: float
     void: Reason | None
 
 
-def lacks(descriptor: Descriptor, load: Load) -> str | None:
+def lacks(descriptor: Descriptor, load: Load) -> Reason | None:
     """What a way lacks of what is asked; None if it can."""
     if load.placement not in descriptor.placements:
-        return "makes no sense on one CPU" if load.placement == "same" else "is not measured there"
+        return Reason(Why.NOT_ON_ONE_CPU if load.placement == "same" else Why.NOT_PLACED_THERE)
     for point in load.points:
         for name, wanted in point.items():
             if reason := _beyond(descriptor.parameter(name), name, wanted):
                 return reason
     for name, wanted_property in load.needs.items():
         if wanted_property not in (has := descriptor.properties.get(name, "not known")).split(" or "):
-            return f"{name}: {has}, not {wanted_property}"
+            return Reason(Why.HAS_NOT, what=name, has=has, wanted=wanted_property)
     return None
 
 
-def _beyond(parameter: Parameter | None, name: str, wanted: Scalar) -> str | None:
+def _beyond(parameter: Parameter | None, name: str, wanted: Scalar) -> Reason | None:
     if name == "kind" and (parameter is None or wanted not in parameter.choices):
-        return f"is not between {'processes' if wanted == 'process' else 'threads'}"
+        return Reason(Why.NOT_BETWEEN_PROCESSES if wanted == "process" else Why.NOT_BETWEEN_THREADS)
     low, high = (None, None) if parameter is None else (parameter.minimum, parameter.maximum)
     if parameter is None or (
         isinstance(wanted, int) and not (low or 0) <= wanted <= (math.inf if high is None else high)
     ):
-        return (
-            f"is not measured with messages of {wanted} bytes"
-            if name == "size"
-            else f"is not measured at {name}={wanted}"
-        )
+        if name == "size":
+            return Reason(Why.NOT_OF_THIS_SIZE, size=wanted)
+        return Reason(Why.NOT_MEASURED_AT, parameter=name, value=wanted)
     return None
 
 
@@ -229,7 +227,7 @@ def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
     prefix = f"{load.question}/"
     descriptors = {name: facts.descriptor for name, facts in session.header.probes.items() if name.startswith(prefix)}
     family = {name: descriptor for name, descriptor in descriptors.items() if descriptor.family == load.family}
-    cannot = {way_of(name): reason for name, of in family.items() if (reason := lacks(of, load))}
+    cannot: dict[str, Said] = {way_of(name): reason for name, of in family.items() if (reason := lacks(of, load))}
     able = [
         runs
         for runs in by_name.values()

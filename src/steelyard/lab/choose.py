@@ -11,12 +11,14 @@ from pathlib import Path
 from steelyard.errors import SelectionError, UsageError
 from steelyard.judge import choose
 from steelyard.judge.choose import Load, Locking, Messages
+from steelyard.judge.curves import way_of
 from steelyard.judge.samples import number_of
 from steelyard.judge.stats.planning import fewest_blocks
 from steelyard.lab.planning import Planner, Question
 from steelyard.lab.session import Lab
 from steelyard.records import Case, Descriptor, Run, Session
 from steelyard.settings import Settings
+from steelyard.show import reasons
 
 #: How long choosing takes, unless it is said otherwise.
 BUDGETS = {"message": "90s", "lock": "60s"}
@@ -46,10 +48,12 @@ def measure_ways(lab: Lab, load: Load, settings: Settings, output: Path | None) 
     lacking = {name: choose.lacks(descriptor, load) for name, descriptor in described.items()}
     able = [name for name, reason in lacking.items() if reason is None]
     if not able:
-        every = set(lacking.values())
-        each = (f"{name.partition('/')[2]} {reason}" for name, reason in lacking.items())
-        reasons = f"each {every.pop()}" if len(every) == 1 else "; ".join(each)
-        raise SelectionError(f"no {load.noun} can do what is asked: {reasons}")
+        said = {name: reasons.said(reason) for name, reason in lacking.items() if reason is not None}
+        every = dict.fromkeys(said.values())
+        why = f"each {next(iter(every))}" if len(every) == 1 else "; ".join(
+            f"{way_of(name)} {each}" for name, each in said.items()
+        )
+        raise SelectionError(f"no {load.noun} can do what is asked: {why}")
     values = {name: dict.fromkeys(str(point[name]) for point in load.points) for name in load.points[0]}
     cases = lab.select(able, [f"{name}={','.join(of)}" for name, of in values.items()], [load.placement])
     settings = settings.with_budget(BUDGETS[load.question])

@@ -48,7 +48,7 @@ def show(chosen: Chosen, console: Console) -> None:
         console.print()
         console.print("left out", style="bold")
         for way, reason in chosen.cannot.items():
-            console.print(f"  {way}: {reason}", style="dim")
+            console.print(f"  {way}: {reasons.said(reason)}", style="dim")
     console.print(f"session file: {chosen.path}", style="dim", soft_wrap=True)
 
 

@@ -80,6 +80,13 @@ _SENTENCES = {
     Why.NOT_COMPLETE: "not complete",
     Why.FEW_MACHINES: "{n} machines of this kind are too few to call one unlike the others: it takes {needed}",
     Why.ONE_SESSION_EACH: "one session a machine: what was wrong on that day looks like the machine; measure it again",
+    Why.NOT_ON_ONE_CPU: "makes no sense on one CPU",
+    Why.NOT_PLACED_THERE: "is not measured there",
+    Why.HAS_NOT: "{what}: {has}, not {wanted}",
+    Why.NOT_BETWEEN_PROCESSES: "is not between processes",
+    Why.NOT_BETWEEN_THREADS: "is not between threads",
+    Why.NOT_OF_THIS_SIZE: "is not measured with messages of {size} bytes",
+    Why.NOT_MEASURED_AT: "is not measured at {parameter}={value}",
     Why.OF_ANOTHER_MACHINE: "of machine {key}, and this is {here}",
     Why.NO_CURVE_OF_SWITCHES: "no switch by contexts on one CPU: `steelyard run switch/yield` measures it",
 }

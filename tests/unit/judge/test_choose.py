@@ -6,6 +6,7 @@ import pytest
 
 from steelyard.judge.choose import Locking, Messages, choose, lacks
 from steelyard.records import Case, Plan, Skip
+from steelyard.show.reasons import said, said_if
 from tests.making import a_choice, a_descriptor, a_header, a_metric, a_planned, a_run, a_session, a_value, an_integer
 from tests.unit.judge.sessions import steady
 
@@ -76,13 +77,15 @@ def test_what_lacks_a_property_is_left_out_with_the_reason():
     chosen = choose(exchanged(TWO_SIZES), a_load(needs={"boundaries": "yes"}))
     assert [way.way for way in chosen.choices[0].ways] == ["latency_queue"]
     assert chosen.choices[0].verdict is None
-    assert chosen.cannot == dict.fromkeys(("latency_pipe", "latency_ring"), "boundaries: no, not yes")
+    assert {way: said(why) for way, why in chosen.cannot.items()} == dict.fromkeys(
+        ("latency_pipe", "latency_ring"), "boundaries: no, not yes"
+    )
 
 
 def test_what_makes_no_sense_in_a_placement_is_left_out():
     session = exchanged({**TWO_SIZES, "spin": {200: 1e-7}})
     chosen = choose(session, a_load(placement="same"))
-    assert chosen.cannot["latency_spin"] == "makes no sense on one CPU"
+    assert said(chosen.cannot["latency_spin"]) == "makes no sense on one CPU"
     assert choose(session, a_load()).choices[0].ways[0].way == "latency_spin"
 
 
@@ -219,7 +222,7 @@ def a_held(way, **more):
     ],
 )
 def test_a_lock_can_or_lacks_something(more, reason):
-    assert lacks(a_held("mutex", properties={"fair": "no"}), a_lock(**more)) == reason
+    assert said_if(lacks(a_held("mutex", properties={"fair": "no"}), a_lock(**more))) == reason
 
 
 def test_locks_are_chosen_by_the_time_of_a_turn():
