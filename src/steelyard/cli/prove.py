@@ -34,7 +34,7 @@ def command(
     data
         Write the table here as `steelyard report` ships it.
     fleets
-        Measure instead how often `steelyard fleet report` is wrong, on so many simulated fleets of each kind.
+        Measure instead how often `steelyard fleet report` is wrong, on this number of simulated fleets of each kind.
     json
         Print one object a row.
     """

@@ -93,7 +93,7 @@ class FleetData:
 
 
 class Oddity(Record, frozen=True, kw_only=True):
-    """What of a machine is unlike the others. ``what`` is a case, or a family of so many ``cases``.
+    """What of a machine is unlike the others. ``what`` is a case, or a family of ``cases`` cases.
 
     level: ``ratio`` is its cost divided by the middle of the others', with the interval of its own runs; above 1 is
     costlier, also for metrics of which more is better. scatter: the ratio is that of the spreads of runs, without an

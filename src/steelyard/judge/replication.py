@@ -33,7 +33,7 @@ _PILOT_RUNS = 1.5
 
 
 class Need(Record, frozen=True, kw_only=True):
-    """A case that a study asks for, in so many ``blocks``. ``along`` is swept in so many ``points``.
+    """A case that a study asks for, in this number of ``blocks``. ``along`` is swept in ``points`` points.
 
     ``whatever``: any measured case that this pattern stands for will do.
     """

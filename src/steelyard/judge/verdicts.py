@@ -104,7 +104,7 @@ class GrowthSeen(Record, frozen=True, kw_only=True):
 
 
 class Settle(Record, frozen=True, kw_only=True):
-    """What would decide: so many more blocks of the same session, or None where no number of them will.
+    """What would decide: this number of further blocks of the same session, or None where no number of them will.
 
     ``first``: these blocks give the first interval; how many decide is not known before.
     """

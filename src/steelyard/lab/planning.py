@@ -25,12 +25,12 @@ def look_blocks(blocks: int) -> list[int]:
 
 
 def blocks_with_looks(verdicts: int, least: int = 1) -> int:
-    """The fewest blocks, ``least`` or more, after which a session that may stop early can decide so many verdicts."""
+    """The fewest blocks, ``least`` or more, after which a session that may stop early can decide its ``verdicts``."""
     return next(blocks for blocks in count(max(least, fewest_blocks())) if _can_decide(verdicts, blocks, blocks))
 
 
 def _can_decide(verdicts: int, look: int, planned: int) -> bool:
-    """Whether a look after so many of the planned blocks can decide so many verdicts."""
+    """Whether a look after ``look`` of the planned blocks can decide this number of verdicts."""
     alpha = comparisons.alpha_at(look, look_blocks(planned), planned)
     return 0 < alpha < 1 and fewest_blocks(verdicts, alpha) <= look
 

@@ -143,7 +143,7 @@ def _cases(found: Catalog, need: Need, pattern: CasePattern) -> list[Case]:
 
 
 def thinned(values: Sequence[int], most: int) -> list[int]:
-    """At most so many of these, the first and the last among them, evenly spread."""
+    """At most ``most`` of these, the first and the last among them, evenly spread."""
     if len(values) <= most:
         return list(values)
     return [values[round(number * (len(values) - 1) / (most - 1))] for number in range(most)]
