@@ -24,8 +24,8 @@ from steelyard.keep.session import SUFFIX, read
 from steelyard.lab.many import history_of, open_places
 from steelyard.show import formats
 from steelyard.show import session as shown_session
-from tests.making import a_case, a_descriptor, a_failed_run, a_header, a_metric, a_run, a_session, a_value
 from tests.long import LONG
+from tests.making import a_case, a_descriptor, a_failed_run, a_header, a_metric, a_run, a_session, a_value
 from tests.many import lines_of, write
 
 SHAPES = {

@@ -50,8 +50,10 @@ def measure_ways(lab: Lab, load: Load, settings: Settings, output: Path | None) 
     if not able:
         said = {name: reasons.said(reason) for name, reason in lacking.items() if reason is not None}
         every = dict.fromkeys(said.values())
-        why = f"each {next(iter(every))}" if len(every) == 1 else "; ".join(
-            f"{way_of(name)} {each}" for name, each in said.items()
+        why = (
+            f"each {next(iter(every))}"
+            if len(every) == 1
+            else "; ".join(f"{way_of(name)} {each}" for name, each in said.items())
         )
         raise SelectionError(f"no {load.noun} can do what is asked: {why}")
     values = {name: dict.fromkeys(str(point[name]) for point in load.points) for name in load.points[0]}
