@@ -7,15 +7,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ErrorKind};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
 use crate::options::{
-    Affinity, Bind, StaticRoute, affinity, application, bind, count, duration, file_name, mode, name,
+    Affinity, Bind, Fields, Networks, StaticRoute, affinity, application, bind, count, duration, file_name, mode, name,
+    networks,
 };
 use crate::options::{or_off, os, path, size, static_route, workers};
+use crate::settings;
 
 const LISTEN: &str = "Where it listens";
+const PROXIES: &str = "Proxies in front";
 const PROCESSES: &str = "Processes";
 const APPLICATION: &str = "Application";
 const FILES: &str = "Static files";
@@ -27,6 +30,9 @@ pub const MOST_HEADERS: usize = 256;
 
 #[derive(Clone, Debug, Args)]
 pub struct Config {
+    /// What it was made from, for the workers to do the same.
+    #[arg(skip)]
+    pub arguments: Vec<OsString>,
     /// The application; with () at its end, what CALLABLE returns is the application
     #[arg(value_name = "MODULE:CALLABLE", value_parser = application)]
     pub application: Option<String>,
@@ -45,6 +51,18 @@ pub struct Config {
     pub socket_mode: Option<u32>,
     #[command(flatten)]
     pub tls: Option<Tls>,
+    /// Believe what proxies in these networks say of a request's client, scheme and host; such as 10.0.0.0/8,::1,unix
+    /// [default: nobody]
+    #[arg(long, value_name = "NETWORKS", help_heading = PROXIES, value_parser = networks)]
+    pub trust: Option<Networks>,
+    /// The fields that they say it in. x-forwarded: X-Forwarded-For, -Proto and -Host; forwarded: Forwarded (RFC 7239)
+    #[arg(
+        long, value_name = "FIELDS", default_value = "x-forwarded", help_heading = PROXIES, hide_possible_values = true,
+    )]
+    pub forwarded: Fields,
+    /// Connections from these networks begin with a header of the PROXY protocol, version 1 or 2 [default: none]
+    #[arg(long, value_name = "NETWORKS", help_heading = PROXIES, value_parser = networks)]
+    pub proxy_protocol: Option<Networks>,
     /// Worker processes; auto: one for each CPU
     #[arg(long, short, value_name = "N", default_value = "1", help_heading = PROCESSES, value_parser = workers)]
     pub workers: usize,
@@ -135,9 +153,10 @@ pub struct Limits {
     /// Keep longer bodies, and what slow clients have not taken of responses, in a temporary file
     #[arg(long, value_name = "SIZE", default_value = "256KiB", value_parser = size(0..=1 << 30))]
     pub spool: usize,
-    /// Most of a response that is kept for a slow client: the application waits for the rest
-    #[arg(long = "limit-response", value_name = "SIZE", default_value = "64MiB", value_parser = size(0..=usize::MAX))]
-    pub response: usize,
+    /// Most of a response that is kept for a slow client: the application waits for the rest [default: 64MiB; with one
+    /// thread, which others wait for, --limit-disk]
+    #[arg(long = "limit-response", value_name = "SIZE", value_parser = size(0..=usize::MAX))]
+    pub response: Option<usize>,
     /// Most of the disk that a worker takes for bodies: beyond it requests get 503, responses wait for their clients
     #[arg(long = "limit-disk", value_name = "SIZE", default_value = "1GiB", value_parser = size(0..=usize::MAX))]
     pub disk: usize,
@@ -214,11 +233,18 @@ enum Other {
     override_usage = "wheat [OPTIONS] MODULE:CALLABLE\n       wheat [OPTIONS] --static /PREFIX=DIR\n       wheat stat [SERVER]",
 )]
 struct CommandLine {
+    /// Read options from FILE (TOML), by their names without dashes in front: workers = 4
+    // WHEAT_WORKERS=4 in the environment goes before it, the command line before both.
+    #[arg(long, value_name = "FILE", value_parser = os(path))]
+    config: Option<PathBuf>,
     /// Test the configuration, import the application, and end
     #[arg(long)]
     check: bool,
+    /// Print all options as they are, as such a file
+    #[arg(long)]
+    print_config: bool,
     #[command(flatten)]
-    config: Config,
+    options: Config,
     #[command(subcommand)]
     other: Option<Other>,
 }
@@ -241,20 +267,38 @@ pub enum Command {
 
 impl Default for Config {
     fn default() -> Self {
-        CommandLine::try_parse_from(["wheat"]).expect("every default is valid").config
+        CommandLine::try_parse_from(["wheat"]).expect("every default is valid").options
     }
 }
 
 impl Config {
-    /// Pure but for the CPUs that are looked at: no file is opened, no name looked up.
+    /// Of the command line, the environment and the file that one of them names.
+    pub fn of_all(given: impl IntoIterator<Item = OsString>) -> Result<Command, Error> {
+        let given: Vec<OsString> = given.into_iter().collect();
+        let command = CommandLine::command();
+        let explain = |error: &clap::Error| in_a_sentence(error, "wheat --help");
+        let arguments = settings::arguments(&command, given.clone(), |name| std::env::var_os(name), explain)?;
+        let parsed = Self::parse(arguments.clone())?;
+        let all = std::iter::once("wheat".into()).chain(arguments);
+        match command.clone().try_get_matches_from(all) {
+            Ok(matches) if matches.get_flag("print_config") => {
+                Ok(Command::Tell(settings::shown(&command, &matches, &given)))
+            }
+            _ => Ok(parsed),
+        }
+    }
+
+    /// Of these arguments alone. Pure but for the CPUs that are looked at: no file is opened, no name looked up.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Error> {
         let arguments: Vec<OsString> = std::iter::once("wheat".into()).chain(arguments).collect();
         let help =
             if arguments.get(1).is_some_and(|first| first == "stat") { "wheat stat --help" } else { "wheat --help" };
+        let for_workers = arguments[1..].to_vec();
         match CommandLine::try_parse_from(arguments) {
             Ok(CommandLine { other: Some(Other::Stat(request)), .. }) => Ok(Command::Stat(request)),
-            Ok(CommandLine { config, check, .. }) => {
+            Ok(CommandLine { options: mut config, check, .. }) => {
                 config.agree()?;
+                config.arguments = for_workers;
                 Ok(if check { Command::Check(config.into()) } else { Command::Serve(config.into()) })
             }
             Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {

@@ -14,6 +14,7 @@ pub mod http;
 pub mod observe;
 pub mod options;
 pub mod serve;
+pub mod settings;
 pub mod supervise;
 #[cfg(feature = "python")]
 pub mod wsgi;

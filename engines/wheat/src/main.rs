@@ -21,7 +21,10 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode, Error> {
-    match Config::parse(std::env::args_os().skip(1))? {
+    let arguments = std::env::args_os().skip(1);
+    // A worker has all options from its master.
+    let command = if handover::is_worker() { Config::parse(arguments)? } else { Config::of_all(arguments)? };
+    match command {
         Command::Tell(text) => {
             // Whoever closed the pipe has read enough.
             let _ = std::io::stdout().write_all(text.as_bytes());

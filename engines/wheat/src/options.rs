@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -38,6 +38,33 @@ impl std::fmt::Display for Bind {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
+}
+
+/// Addresses of proxies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Networks {
+    /// An address and how many of its bits count.
+    list: Vec<(IpAddr, u32)>,
+    unix: bool,
+}
+
+impl Networks {
+    /// `peer`: none for a UNIX socket.
+    pub fn contains(&self, peer: Option<IpAddr>) -> bool {
+        let Some(peer) = peer else { return self.unix };
+        self.list.iter().any(|(network, bits)| match (network, peer) {
+            (IpAddr::V4(network), IpAddr::V4(peer)) => (network.to_bits() ^ peer.to_bits()).leading_zeros() >= *bits,
+            (IpAddr::V6(network), IpAddr::V6(peer)) => (network.to_bits() ^ peer.to_bits()).leading_zeros() >= *bits,
+            _ => false,
+        })
+    }
+}
+
+/// Which fields proxies write. One that writes one kind passes on the other as its client wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Fields {
+    XForwarded,
+    Forwarded,
 }
 
 #[derive(Clone, Debug)]
@@ -194,6 +221,38 @@ pub fn bind(value: &OsStr) -> Result<Bind, String> {
         _ if host.contains([':', '/', '[', ']', ' ']) => Err(wanted()),
         _ => Ok(Bind::Name(host.into(), port)),
     }
+}
+
+pub fn networks(value: &str) -> Result<Networks, String> {
+    let wanted = || "a list of networks, such as 10.0.0.0/8,::1,unix".to_owned();
+    let mut networks = Networks::default();
+    for part in value.split(',') {
+        if part == "unix" {
+            networks.unix = true;
+            continue;
+        }
+        let (address, bits) = part.split_once('/').map_or((part, None), |(address, bits)| (address, Some(bits)));
+        let address: IpAddr = address.parse().map_err(|_| wanted())?;
+        let (value, most) = match address {
+            IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),
+            IpAddr::V6(address) => (address.to_bits(), 128),
+        };
+        let bits = match bits {
+            None => most,
+            Some(bits) => digits(bits)
+                .filter(|_| !bits.is_empty())
+                .and_then(|bits| u32::try_from(bits).ok())
+                .ok_or_else(wanted)?,
+        };
+        if bits > most {
+            return Err(wanted());
+        }
+        if value.checked_shl(bits).unwrap_or(0) != 0 {
+            return Err(format!("a list of networks, none of which ({part}) has bits set behind its length"));
+        }
+        networks.list.push((address, bits));
+    }
+    Ok(networks)
 }
 
 pub fn affinity(value: &str) -> Result<Affinity, String> {

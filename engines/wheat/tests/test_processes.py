@@ -275,6 +275,30 @@ def test_a_program_that_fails_does_not_take_over(folder):
         until(lambda: server.workers() == before, "nothing else is left")
 
 
+@pytest.mark.parametrize("name", ["notify", "@wheat-test"])
+def test_a_service_manager_is_told(folder, name):
+    address = str(folder / name) if name[0] != "@" else f"\0{name[1:]}-{os.getpid()}"
+    variables = {"NOTIFY_SOCKET": address.replace("\0", "@"), "WATCHDOG_USEC": "200000"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address)
+        manager.settimeout(PATIENCE_S)
+
+        def hears(wanted):
+            while not (told := manager.recv(1000).decode()).startswith(wanted):
+                pass
+            return told
+
+        with serving("app", folder=folder, env=os.environ | variables) as server:
+            hears("READY=1")
+            hears("WATCHDOG=1")
+            hears("WATCHDOG=1")
+            server.signal(signal.SIGHUP)
+            assert "MONOTONIC_USEC=" in hears("RELOADING=1")
+            hears("READY=1")
+            assert server.end() == 0
+            hears("STOPPING=1")
+
+
 def test_no_descriptors_are_said(folder):
     starter = ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh"]
     with serving("app", folder=folder, starter=starter) as server:

@@ -89,3 +89,15 @@ def test_an_encrypted_key_is_said_to_be_encrypted(pair, tmp_path):
     done = run("contract:application", "--check", *with_key, folder=APPLICATIONS)
     assert done.returncode == 78
     assert f"the key {locked} is encrypted: decrypt it" in done.stderr
+
+
+def test_a_header_of_the_proxy_protocol_comes_before_tls(pair, wrap):
+    files = ["--tls-certificate", pair / "cert.pem", "--tls-key", pair / "key.pem"]
+    with serving("contract:application", "--proxy-protocol", "127.0.0.1", *files, folder=APPLICATIONS) as server:
+
+        def after_header(plain):
+            plain.sendall(b"PROXY TCP4 192.0.2.7 192.0.2.1 4660 80\r\n")
+            return wrap(plain)
+
+        with Client(server, after_header) as client:
+            assert b'"REMOTE_ADDR": "192.0.2.7"' in client.ask("/env").body

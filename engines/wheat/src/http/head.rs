@@ -330,7 +330,7 @@ pub fn decimal(digits: &[u8]) -> Option<u64> {
 }
 
 /// uri-host [":" port] of RFC 3986, loosely: nothing that could end it early for somebody else.
-fn check_host(value: &[u8]) -> Result<(), Rejection> {
+pub fn check_host(value: &[u8]) -> Result<(), Rejection> {
     const MALFORMED: Rejection = reject(400, "Host is malformed");
     let name = if let [b'[', rest @ ..] = value {
         let end = memchr::memchr(b']', rest).ok_or(MALFORMED)?;

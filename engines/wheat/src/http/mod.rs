@@ -3,7 +3,9 @@
 
 pub mod chunked;
 pub mod date;
+pub mod forwarded;
 pub mod head;
+pub mod proxy;
 pub mod response;
 
 /// Why a request is refused: the connection ends after the answer, since where the next request begins is not certain.

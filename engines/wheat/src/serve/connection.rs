@@ -32,6 +32,8 @@ pub struct Connection<R> {
     pub held: Option<R>,
     pub transport: Transport,
     pub peer: Peer,
+    /// A header of the PROXY protocol is to come before all else.
+    pub awaits_proxy: bool,
     pub listener: usize,
     pub state: State,
     /// What `epoll` was last told to watch for.
@@ -72,6 +74,7 @@ impl<R> Connection<R> {
             queued: None,
             transport,
             peer,
+            awaits_proxy: false,
             listener,
             state: State::Reading,
             interest: 0,

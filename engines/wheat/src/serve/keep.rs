@@ -14,6 +14,9 @@ use crate::observe::notice::Notice;
 /// Memory of all bodies of a worker together; beyond it they go to files whatever their size.
 const MEMORY_BYTES: u64 = 16 << 20;
 
+/// Of a response, unless `--limit-response` says otherwise.
+const RESPONSE_BYTES: usize = 64 << 20;
+
 /// Bytes that may still be taken.
 #[derive(Clone)]
 pub struct Budget(Arc<AtomicU64>);
@@ -48,12 +51,14 @@ pub struct Room {
 }
 
 impl Room {
-    pub fn of(limits: &Limits) -> Self {
+    /// `threads`: which call the application.
+    pub fn of(limits: &Limits, threads: usize) -> Self {
+        let response = if threads > 1 { RESPONSE_BYTES } else { limits.disk };
         Self {
             memory: Budget::new(MEMORY_BYTES),
             disk: Budget::new(limits.disk as u64),
             spool: limits.spool as u64,
-            response: limits.response as u64,
+            response: limits.response.unwrap_or(response) as u64,
         }
     }
 }

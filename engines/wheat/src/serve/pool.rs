@@ -258,8 +258,9 @@ fn do_work<A: Application>(
     let Ok(Some(head)) = head::parse(&work.head, &mut storage, &shared.limits) else {
         return Outcome::Broken; // it was parsed before
     };
+    let origin = shared.means.origin(&head, peer);
     let mut out = connection.out(buffer, date.line(), &shared.means, pace, streamed.as_mut());
-    let mut outcome = application.call(Request { head: &head, body, peer, listener }, &mut out);
+    let mut outcome = application.call(Request { head: &head, body, origin, listener }, &mut out);
     // What is whole is sent from here, without another turn of the event loop.
     if out.flush().is_err() && !matches!(outcome, Outcome::Held(_)) {
         outcome = Outcome::Broken;

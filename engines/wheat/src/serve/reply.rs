@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::Config;
 use crate::http::chunked::Event;
+use crate::http::forwarded::{Origin, Trust};
 use crate::http::head::Head;
 use crate::http::{Rejection, date, reject};
 use crate::serve::courier::Courier;
@@ -24,13 +25,14 @@ use crate::serve::transport::Transport;
 pub struct Peer {
     /// None: a UNIX socket.
     pub address: Option<IpAddr>,
-    pub port: u16,
+    /// A proxy said that the client spoke TLS.
+    pub is_secure: bool,
 }
 
 pub struct Request<'a> {
     pub head: &'a Head<'a, 'a>,
     pub body: Body<'a>,
-    pub peer: Peer,
+    pub origin: Origin<'a>,
     /// Which of the worker's listeners accepted it.
     pub listener: usize,
 }
@@ -102,6 +104,7 @@ pub enum Flow {
 #[derive(Clone)]
 pub struct Means {
     pub room: Room,
+    trust: Option<Trust>,
     courier: Courier,
     /// For a client to take or to send something.
     send: Duration,
@@ -110,7 +113,17 @@ pub struct Means {
 impl Means {
     pub fn of(config: &Config) -> io::Result<Self> {
         let send = config.deadlines.send;
-        Ok(Self { room: Room::of(&config.limits), courier: Courier::new(send)?, send })
+        let trust = config.trust.clone().map(|networks| Trust { networks, fields: config.forwarded });
+        Ok(Self { room: Room::of(&config.limits, config.threads), trust, courier: Courier::new(send)?, send })
+    }
+
+    /// Where a request comes from.
+    pub fn origin<'b>(&self, head: &Head<'_, 'b>, peer: Peer) -> Origin<'b> {
+        let origin = match &self.trust {
+            Some(trust) => trust.origin(head.headers, peer.address),
+            None => Origin { address: peer.address, is_secure: None, host: None },
+        };
+        Origin { is_secure: origin.is_secure.or(peer.is_secure.then_some(true)), ..origin }
     }
 }
 

@@ -191,10 +191,11 @@ impl<'c, A: Application> Requests<'c, A> {
             ..Facts::default()
         };
         self.slot.requests.add(1);
+        let origin = self.means.origin(head, connection.peer);
         if self.log.is_some() {
-            connection.entry = Some(Box::new(Entry::of(head, monotonic_ns())));
+            connection.entry = Some(Box::new(Entry { peer: origin.address, ..Entry::of(head, monotonic_ns()) }));
         }
-        if head.is_https && !self.is_secure {
+        if head.is_https && !origin.is_secure.unwrap_or(self.is_secure) {
             // RFC 9110, 7.4
             return Err(reject(421, "https is not spoken on this connection"));
         }
@@ -281,7 +282,8 @@ impl<'c, A: Application> Requests<'c, A> {
                 }
                 Caller::Pool(_) => Answer::Pool(body),
                 Caller::Inline(application) => {
-                    let request = Request { head, body, peer: connection.peer, listener: connection.listener };
+                    let origin = self.means.origin(head, connection.peer);
+                    let request = Request { head, body, origin, listener: connection.listener };
                     self.slot.in_flight.set(1);
                     let mut out = self.output.for_call(connection, &self.means, &self.pace);
                     let outcome = application.call(request, &mut out);
@@ -423,7 +425,9 @@ impl<'c, A: Application> Requests<'c, A> {
         connection.facts.body_bytes = self.output.reject(rejection);
         connection.is_owed = false;
         if self.log.is_some() {
-            connection.entry.get_or_insert_default().reason = Some(rejection.reason);
+            let peer = connection.peer.address;
+            let entry = connection.entry.get_or_insert_with(|| Box::new(Entry { peer, ..Entry::default() }));
+            entry.reason = Some(rejection.reason);
         }
         self.count_response(connection);
         self.flush_last(connection)
@@ -460,7 +464,6 @@ impl<'c, A: Application> Requests<'c, A> {
         }
         if let Some(log) = &mut self.log {
             let mut entry = connection.entry.take().unwrap_or_default();
-            entry.peer = connection.peer.address;
             entry.version = connection.facts.minor;
             entry.status = connection.facts.status;
             entry.bytes = connection.facts.body_bytes.saturating_sub(connection.outbox.left());

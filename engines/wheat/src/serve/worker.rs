@@ -19,12 +19,13 @@ use super::connection::{Connection, State};
 use super::pool::{Finished, Work};
 use super::reply::{Application, Means, Peer};
 use super::requests::{Next, Requests};
-use super::socket::is_passing;
+use super::socket::{self, is_passing};
 use super::timers::{Kind, Tick, Wheel};
 use super::transport::Opener;
 use crate::clock::{self, monotonic_ns};
 use crate::config::Config;
 use crate::error::Error;
+use crate::http::proxy;
 use crate::observe::notice::Notice;
 use crate::supervise::handover::{Context, Control, Order, Report};
 use crate::supervise::resident;
@@ -318,7 +319,9 @@ impl<'c, A: Application> Worker<'c, A> {
             }
         }
         let Some(transport) = self.opener.open(socket) else { return };
-        let connection = Box::new(Connection::new(transport, peer, listener));
+        let mut connection = Box::new(Connection::new(transport, peer, listener));
+        connection.awaits_proxy =
+            self.config.proxy_protocol.as_ref().is_some_and(|networks| networks.contains(peer.address));
         let token = self.connections.insert(Entry::Here(connection));
         slot.connections_open.set(self.connections.len() as u64);
         if refused {
@@ -381,6 +384,19 @@ impl<'c, A: Application> Worker<'c, A> {
                 // It may be the turn that was over and not the room: watched anew, room that there is is reported again.
                 Err(error) if is_passing(&error) => connection.interest = 0,
                 Err(_) => return Next::Close,
+            }
+        }
+        if connection.awaits_proxy {
+            match take_proxy_header(connection.transport.fd(), &mut self.input) {
+                Ok(Some(source)) => {
+                    connection.awaits_proxy = false;
+                    connection.peer = source.unwrap_or(connection.peer);
+                }
+                Ok(None) => return Next::Wait,
+                Err(_) => {
+                    self.requests.slot.rejected[0].add(1);
+                    return Next::Close;
+                }
             }
         }
         for _ in 0..MOST_RECEIVES {
@@ -567,6 +583,27 @@ fn defer_accept(listener: &OwnedFd) {
     };
 }
 
+/// Who is at the other side of the proxy; Some(None): the proxy itself. None: the header is not whole. It is taken from the
+/// socket byte by byte, for what follows may be TLS.
+fn take_proxy_header(fd: RawFd, room: &mut [u8]) -> io::Result<Option<Option<Peer>>> {
+    let room = &mut room[..proxy::MOST_BYTES];
+    let mut take = |length: usize, flags| {
+        // SAFETY: the buffer is writable for so many bytes.
+        socket::result(unsafe { libc::recv(fd, room.as_mut_ptr().cast(), length, flags) })
+            .map(|received| (received, proxy::parse(&room[..received])))
+    };
+    match take(proxy::MOST_BYTES, libc::MSG_PEEK) {
+        Err(error) if is_passing(&error) => Ok(None),
+        Err(error) => Err(error),
+        Ok((0, _) | (_, Err(proxy::Malformed))) => Err(io::ErrorKind::InvalidData.into()),
+        Ok((_, Ok(None))) => Ok(None),
+        Ok((_, Ok(Some(header)))) => {
+            let _parsed_again = take(header.length, 0)?;
+            Ok(Some(header.source.map(|source| Peer { address: Some(source.address), is_secure: source.is_secure })))
+        }
+    }
+}
+
 fn accept(listener: &OwnedFd) -> io::Result<(OwnedFd, Peer)> {
     // SAFETY: all zeros are a valid sockaddr_storage.
     let mut address: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
@@ -590,15 +627,14 @@ fn accept(listener: &OwnedFd) -> io::Result<(OwnedFd, Peer)> {
             // SAFETY: the family says which kind of address it is.
             let address = unsafe { &*(&raw const address).cast::<libc::sockaddr_in>() };
             let octets = address.sin_addr.s_addr.to_ne_bytes();
-            Peer { address: Some(IpAddr::V4(Ipv4Addr::from(octets))), port: u16::from_be(address.sin_port) }
+            Some(IpAddr::V4(Ipv4Addr::from(octets)))
         }
         libc::AF_INET6 => {
             // SAFETY: as above.
             let address = unsafe { &*(&raw const address).cast::<libc::sockaddr_in6>() };
-            let address_of = Ipv6Addr::from(address.sin6_addr.s6_addr).to_canonical();
-            Peer { address: Some(address_of), port: u16::from_be(address.sin6_port) }
+            Some(Ipv6Addr::from(address.sin6_addr.s6_addr).to_canonical())
         }
-        _ => Peer { address: None, port: 0 },
+        _ => None,
     };
-    Ok((socket, peer))
+    Ok((socket, Peer { address: peer, is_secure: false }))
 }

@@ -5,7 +5,6 @@
 //! missing. Start, replacement, reload, `--max-requests` and a change of the number of workers are all the same to it: workers
 //! of the current generation are started until there are enough, and when enough of them are ready the others retire.
 
-use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -18,6 +17,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
 use rustix::thread::CpuSet;
 
+use crate::clock::monotonic_ns;
 use crate::config::Config;
 use crate::error::{Error, Exit};
 use crate::observe::counters::{Memory, State};
@@ -25,6 +25,7 @@ use crate::options::{Affinity, MOST_WORKERS, allowed_cpus};
 use crate::supervise::handover::{self, Handover, Line, Order, Report};
 use crate::supervise::listen::{Listening, scheme};
 use crate::supervise::metrics::Metrics;
+use crate::supervise::notify::{Watchdog, notify};
 use crate::supervise::resident::give_back_code;
 use crate::supervise::signals::Signals;
 use crate::supervise::takeover::{self, Legacy, Successor};
@@ -44,6 +45,7 @@ pub fn run(config: &Config) -> Result<ExitCode, Error> {
     look_over(config)?;
     let program = program();
     let mut legacy = Legacy::take();
+    let watchdog = Watchdog::of_environment(legacy.is_some());
     let launch = Launch::find(config)?;
     raise_descriptor_limit();
     let signals = Signals::block()
@@ -80,6 +82,7 @@ pub fn run(config: &Config) -> Result<ExitCode, Error> {
         program,
         legacy,
         successor: None,
+        watchdog,
     };
     let outcome = master.serve();
     master.kill_all();
@@ -104,7 +107,7 @@ fn raise_descriptor_limit() {
 pub fn check(config: &Config) -> Result<ExitCode, Error> {
     look_over(config)?;
     if let launch @ Launch::Python(_) = Launch::find(config)? {
-        let status = launch.command().env(handover::VARIABLE, handover::CHECK).status();
+        let status = launch.command(config).env(handover::VARIABLE, handover::CHECK).status();
         let status = status.map_err(|error| launch.cannot_start(&error))?;
         if !status.success() {
             return Err(launch.no_worker(config, &Ending::of_exit(status)));
@@ -180,8 +183,7 @@ impl Launch {
         })
     }
 
-    fn command(&self) -> Command {
-        let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    fn command(&self, config: &Config) -> Command {
         let mut command = match self {
             Self::Python(python) => {
                 let mut command = Command::new(python);
@@ -196,7 +198,7 @@ impl Launch {
                 command
             }
         };
-        command.args(arguments).stdin(Stdio::null());
+        command.args(&config.arguments).stdin(Stdio::null());
         for inherited in ["LISTEN_FDS", "LISTEN_PID", takeover::VARIABLE] {
             command.env_remove(inherited);
         }
@@ -310,6 +312,7 @@ struct Master<'a> {
     legacy: Option<Legacy>,
     /// Who is to take over from this one.
     successor: Option<Successor>,
+    watchdog: Option<Watchdog>,
 }
 
 impl Master<'_> {
@@ -328,6 +331,9 @@ impl Master<'_> {
             self.bury()?;
             self.end_the_hung();
             self.kill_the_late();
+            if let Some(watchdog) = &mut self.watchdog {
+                watchdog.turn();
+            }
             if let Some(metrics) = &mut self.metrics {
                 metrics.turn(&self.memory);
             }
@@ -359,6 +365,7 @@ impl Master<'_> {
                 self.announce();
             } else if self.proven != self.generation {
                 say("reloaded");
+                notify("READY=1");
             }
             if self.proven != self.generation {
                 give_back_code();
@@ -399,6 +406,7 @@ impl Master<'_> {
             }
             legacy.ready();
         }
+        notify("READY=1");
     }
 
     /// Starts the program that is to take over.
@@ -423,6 +431,7 @@ impl Master<'_> {
             return say(&format!("process {} did not take over: this one goes on", successor.pid));
         }
         say(&format!("process {} has taken over", successor.pid));
+        notify(&format!("MAINPID={}", successor.pid));
         for worker in &mut self.workers {
             worker.retire(&self.memory, self.config.deadlines.graceful);
         }
@@ -488,7 +497,9 @@ impl Master<'_> {
         let now = Instant::now();
         let hang_check = self.config.hang_after.map(|hang| now + (hang / 4).min(Duration::from_secs(1)));
         let due = self.workers.iter().filter_map(|worker| worker.kill_at);
-        let due = due.chain(self.pause_until).chain(hang_check).chain(self.metrics.as_ref().and_then(Metrics::due));
+        let due =
+            due.chain(self.pause_until).chain(hang_check).chain(self.watchdog.as_ref().map(|watchdog| watchdog.due));
+        let due = due.chain(self.metrics.as_ref().and_then(Metrics::due));
         let wait = due.min().map_or(LONGEST_WAIT, |due| due.saturating_duration_since(now));
         // Rounded up: otherwise a deadline that is almost there would be looked at over and over.
         let wait = wait.max(Duration::from_millis(1)).min(LONGEST_WAIT);
@@ -517,6 +528,7 @@ impl Master<'_> {
             _ if self.stopping.is_some() => {}
             libc::SIGHUP => {
                 say("reloading");
+                notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", monotonic_ns() / 1000));
                 self.latest += 1;
                 self.generation = self.latest;
                 self.forget_failures();
@@ -534,6 +546,7 @@ impl Master<'_> {
         if self.stopping.is_some() {
             return;
         }
+        notify("STOPPING=1");
         let kill_at = Instant::now() + self.config.deadlines.graceful + GRACE_OF_GRACE;
         for worker in &mut self.workers {
             worker.line.order(Order::Finish);
@@ -560,6 +573,7 @@ impl Master<'_> {
 
     /// Back to the load that worked.
     fn give_up_reload(&mut self) {
+        notify("READY=1");
         if self.proven != 0 && self.generation != self.proven {
             say("the reload is given up: the workers of before go on");
             self.generation = self.proven;
@@ -710,7 +724,7 @@ impl Launch {
         let cpus = cpus_of(&config.affinity, index);
         let inherited: Vec<RawFd> =
             handover.listeners.iter().copied().chain([handover.control, handover.counters]).collect();
-        let mut command = self.command();
+        let mut command = self.command(config);
         command.env(handover::VARIABLE, handover.to_text());
         // SAFETY: between fork and exec only async-signal-safe system calls are made, and nothing is allocated: what they
         // need was made before. The descriptors are open in the child as they are here.

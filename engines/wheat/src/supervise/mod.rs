@@ -5,6 +5,7 @@ pub mod handover;
 pub mod listen;
 pub mod master;
 pub mod metrics;
+pub mod notify;
 pub mod resident;
 pub mod signals;
 pub mod takeover;

@@ -8,7 +8,7 @@ use pyo3_ffi::*;
 
 use super::object::{Object, Raised, Result};
 use crate::http::head::Target;
-use crate::serve::reply::{Peer, Request};
+use crate::serve::reply::Request;
 
 /// Most spellings of header names that are remembered: a client cannot fill the memory with new ones.
 const MOST_SPELLINGS: usize = 512;
@@ -45,6 +45,9 @@ struct Constants {
     http_host: Object,
     input: Object,
     http_1_0: Object,
+    url_scheme: Object,
+    http: Object,
+    https: Object,
     empty: Object,
     methods: Vec<(&'static str, Object)>,
 }
@@ -79,6 +82,9 @@ impl Environ {
             http_host: Object::interned("HTTP_HOST")?,
             input: Object::interned("wsgi.input")?,
             http_1_0: Object::interned("HTTP/1.0")?,
+            url_scheme: Object::interned("wsgi.url_scheme")?,
+            http: Object::interned("http")?,
+            https: Object::interned("https")?,
             empty: Object::interned("")?,
             methods: ["HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
                 .into_iter()
@@ -129,8 +135,8 @@ impl Environ {
             }
             Target::Server => environ.set_item(&constants.path_info, &constants.empty)?,
         }
-        match request.peer {
-            Peer { address: Some(address), .. } => {
+        match request.origin.address {
+            Some(address) => {
                 let place = &mut self.addresses[place_of(address)];
                 let text = match place {
                     Some((known, text)) if *known == address => text,
@@ -138,13 +144,17 @@ impl Environ {
                 };
                 environ.set_item(&constants.remote_addr, text)?;
             }
-            Peer { address: None, .. } => environ.set_item(&constants.remote_addr, &constants.empty)?,
+            None => environ.set_item(&constants.remote_addr, &constants.empty)?,
         }
         self.names.begin();
         for header in head.headers {
             self.names.add(&environ, header.name, header.value)?;
         }
-        if let Some(authority) = head.authority {
+        if let Some(is_secure) = request.origin.is_secure {
+            let scheme = if is_secure { &constants.https } else { &constants.http };
+            environ.set_item(&constants.url_scheme, scheme)?;
+        }
+        if let Some(authority) = request.origin.host.or(head.authority) {
             environ.set_item(&constants.http_host, &Object::latin1(authority.as_bytes())?)?;
         }
         if let Some(input) = input {

@@ -113,7 +113,7 @@ impl Wsgi {
         let exchange = unsafe { functions.get() };
         exchange.reset();
         exchange.attach(out);
-        let Request { head, body, peer, listener } = request;
+        let Request { head, body, origin, listener } = request;
         let length = match &body {
             Body::Whole(bytes) => Some(bytes.len() as u64),
             Body::Collected(collected) => Some(collected.length()).filter(|_| head.has_body()),
@@ -123,7 +123,7 @@ impl Wsgi {
         let empty =
             matches!(&body, Body::None) || matches!(&body, Body::Collected(collected) if collected.length() == 0);
         let input = if empty { None } else { Some(Input::new(body, out)?) };
-        let request = Request { head, body: Body::None, peer, listener };
+        let request = Request { head, body: Body::None, origin, listener };
         let environ = self.environ.build(&request, input.as_ref().map(|input| &input.0), length)?;
         let arguments = [environ.as_ptr(), functions.start_response.as_ptr()];
         // SAFETY: two arguments; a new reference or null.
