@@ -49,6 +49,17 @@ def test_what_is_clear_leaves_the_family_of_what_is_less_clear():
     assert together.mean() < single_step.mean()
 
 
+def test_short_rows_do_not_hide_what_twenty_blocks_show_nor_the_other_way_round():
+    """Six blocks on one side are as clear as six can be, and one flip in 32: eighteen of twenty are clearer."""
+    long = np.array([1.0] * 18 + [-0.5, -1.0])
+    unclear = np.array([0.5, -0.4, 0.3, 0.1, -0.2, 0.4])
+    generator = np.random.default_rng(3)
+    short = [np.concatenate([row, np.full(14, np.nan)]) for row in (CLEAR, unclear)]
+    p = sign_flips.adjusted([long, *short, *generator.normal(size=(10, 20))])
+    assert (p[:2] <= 0.04).all()
+    assert (p[2:] > 0.04).all()
+
+
 def test_missing_blocks_are_left_out():
     missing = [1.0, np.nan, 1.01, 0.99, 1.02, 0.98, 1.0, np.nan]
     assert sign_flips.adjusted([missing]) == pytest.approx([1 / 32])
@@ -86,4 +97,16 @@ def test_families_without_any_difference_err_at_most_as_often_as_granted(blocks,
         ),
     }[noise]
     wrong = sum(bool((sign_flips.adjusted(list(draw())) <= 0.04).any()) for _ in range(400))
+    assert wrong / 400 <= 0.075
+
+
+def test_families_of_short_and_long_rows_err_at_most_as_often_as_granted():
+    generator = np.random.default_rng(12)
+
+    def family():
+        rows = generator.standard_t(3, size=(16, 14))
+        rows[:8, 6:] = np.nan
+        return list(rows)
+
+    wrong = sum(bool((sign_flips.adjusted(family()) <= 0.04).any()) for _ in range(400))
     assert wrong / 400 <= 0.075
