@@ -2,13 +2,14 @@
 //! The service of serve/ for models in Rust: what is asked, the work, the answer. A model is two lines around one of the
 //! functions here. probes/support/serve/serve.h says what a request is; the instrument is probes/support/serve/drive.py.
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::process::{exit, Command};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Mutex;
 
 const LEAST: u32 = 27; // bytes of an answer's three numbers
@@ -185,6 +186,14 @@ async fn connection(mut stream: TcpStream, steps_per_ns: f64) -> std::io::Result
     }
 }
 
+/// With room for many who connect at once: TcpListener::bind has 1024.
+fn listening(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(4096)
+}
+
 /// The fastest of many short stretches: whoever takes the CPU away for a while does not count.
 fn calibrate() -> f64 {
     const STEPS: u32 = 20_000;
@@ -225,10 +234,10 @@ pub fn main(title: &str, runtime: fn() -> std::io::Result<tokio::runtime::Runtim
         instrument(&words);
     }
     let steps_per_ns = calibrate();
-    let address = format!("127.0.0.1:{}", word(1));
+    let address = format!("127.0.0.1:{}", word(1)).parse().unwrap_or_else(|error| leave(2, &error));
     let runtime = runtime().unwrap_or_else(|error| leave(1, &error));
     runtime.block_on(async move {
-        let listener = TcpListener::bind(&address).await.unwrap_or_else(|error| leave(1, &error));
+        let listener = listening(address).unwrap_or_else(|error| leave(1, &error));
         loop {
             if let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(connection(stream, steps_per_ns));

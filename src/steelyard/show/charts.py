@@ -702,7 +702,7 @@ def models(found: Models, title: str, theme: Theme = PAGE) -> Row:
             "model": served.title,
             "load": name,
             "far": math.log2(max(1.0, served.ratio)),
-            "words": in_models.cell(served).split()[0] if served.standing is not Standing.CHEAPEST else "1",
+            "words": f"{served.ratio:.2f}" if served.standing is not Standing.CHEAPEST else "1",
             "kind": "enough" if served.standing.good_enough else served.standing.value,
             "tip": f"{served.title}\n{name}\n{format_quantity(served.cost_s, 's')}, {served.standing.value}",
         }

@@ -8,16 +8,29 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from steelyard.errors import UsageError
+from steelyard.judge.findings import Findings
 from steelyard.judge.models import Asked, Load, Models, Served, Standing, Threads
 from steelyard.show import markdown, naming
 from steelyard.show.console import Console, grid, lines, words
-from steelyard.units import format_quantity
+from steelyard.units import counted, format_duration, format_quantity
 
 TITLE = "which model serves a load at the least CPU time"
 #: More loads than these are a table for each value of what they differ by first.
 _MOST_COLUMNS = 6
 _MARKS = {Standing.CHEAPEST: " ●", Standing.WITHIN: " ●", Standing.DEARER: "", Standing.UNDECIDED: " ?"}
 _STYLES = {Standing.CHEAPEST: "bold green", Standing.WITHIN: "green", Standing.UNDECIDED: "yellow"}
+#: How the page of the documentation begins.
+_OPENING = """\
+# Which model for a server
+
+Processes, threads, coroutines or events? Each of these programs is the same service, built as a competent user of its
+model would build it: a request costs CPU time, waits, and costs CPU time again ([`serve/`](../reference/serve.md)). The
+fair figure on a small machine is CPU time a request at one rate. A model is good enough for a load if it is proven to
+take at most {margin:g} % more than the cheapest. This page is generated from a session; no figure in it is typed.
+
+## Where a thread for each connection is good enough
+"""
 #: Parameters by the words that a sentence has for them.
 _WORDS = {"work_ns": "work", "wait_us": "wait", "connections": "connections"}
 
@@ -168,6 +181,57 @@ def _width(column: tuple[tuple[str, ...], tuple[Served | None, ...]]) -> int:
 
 def _styled(served: Served | None) -> Text:
     return words(cell(served), style=_STYLES.get(served.standing, "") if served else "")
+
+
+def summary(found: Models) -> list[tuple[str, ...]]:
+    """Of each model under how many loads it is good enough, dearer and not decided, and its largest ratio."""
+    rows: list[tuple[str, ...]] = []
+    for probe, title in found.titles.items():
+        served = [one for load in found.loads if (one := load.of(probe))]
+        enough = sum(one.standing.good_enough for one in served)
+        dearer = sum(one.standing is Standing.DEARER for one in served)
+        worst = max(one.ratio for one in served)
+        rows.append(
+            (title, f"{enough} of {len(served)}", str(dearer), str(len(served) - enough - dearer), f"×{worst:.2f}")
+        )
+    return rows
+
+
+def page(findings: Findings, command: str, figure: str) -> str:
+    """The page of the documentation, of a session; ``figure`` is where the picture of it lies."""
+    found = findings.models
+    if found is None:
+        raise UsageError(f"{findings.path} has no load that three models of serve/ served: measure 'serve/*'")
+    machine, kernel = findings.machine, findings.environment.get("kernel", "?")
+    cases = counted(len([case for case in findings.cases if not case.control]), "case")
+    heads = ("model", "good enough", "dearer", "not decided", "dearest")
+    lines = [
+        _OPENING.format(margin=100 * found.margin),
+        *bullets(threads(found)),
+        "",
+        "## Which models are good enough",
+        "",
+        *markdown.table(heads, ([markdown.text(cell) for cell in row] for row in summary(found)), heads[1:]),
+        "",
+        f"![{TITLE}]({figure})",
+        "",
+        *bullets(f"{load}: {names}" for load, names in good_enough(found)),
+        "",
+        "## Every load",
+        "",
+        *as_markdown(found),
+        "## How it was measured",
+        "",
+        f"On {markdown.text(machine.get('cpu', 'a machine'))}, {machine.get('logical cpus', '?')} CPUs, kernel "
+        f"{markdown.text(kernel)}, {findings.started[:10]}: {cases} in {findings.blocks} blocks, each a process of its "
+        f"own in each block; {findings.runs} runs in {format_duration(findings.wall_s or 0.0)}, of which "
+        f"{findings.disturbed_runs} were disturbed.",
+        "",
+        "```",
+        f"$ {command}",
+        "```",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def as_markdown(found: Models) -> list[str]:

@@ -2,10 +2,15 @@
 """Which model serves which load: tables, marks and sentences."""
 
 import io
+from pathlib import Path
 
+import msgspec
 import pytest
 
+from steelyard.errors import UsageError
+from steelyard.judge.findings import judge
 from steelyard.judge.models import Asked, Load, Models, Served, Standing, Threads
+from steelyard.keep import session as sessions
 from steelyard.show import charts, models
 from steelyard.show.console import Console
 
@@ -112,6 +117,17 @@ def test_the_same_stands_in_markdown():
 
 def test_the_figure_has_a_field_for_each_model_and_load():
     svg = charts.svg(charts.models(FEW, models.TITLE, charts.FILE))
-    assert svg.count("×1.50") == 1
+    assert svg.count(">1.50<") == 1
     assert "epoll loop" in svg
     assert "1000 connections" in svg
+
+
+def test_the_page_of_the_documentation_says_it_of_a_session():
+    whole = Path(__file__).parents[2] / "golden" / "whole.session.jsonl"
+    findings = judge(sessions.read(whole))
+    with pytest.raises(UsageError, match="no load that three models"):
+        models.page(findings, "steelyard run", "figure.svg")
+    page = models.page(msgspec.structs.replace(findings, models=FEW), "steelyard run 'serve/*'", "figure.svg")
+    assert "- no wait: good enough up to 10 connections; ×1.50 with 1000" in page
+    assert "| a thread | 1 of 2 | 1 | 0 | ×1.50 |" in page
+    assert "$ steelyard run 'serve/*'" in page
