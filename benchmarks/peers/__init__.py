@@ -20,7 +20,8 @@ class Peer:
     ``case`` is our case, ``metric`` its metric. ``command`` is the peer's command line, started on the CPUs of the
     case's placement with ``environment`` besides; ``figure`` reads from what it printed what our metric is, in its
     unit. ``same`` says in which way the operations are the same, and in which not. ``target`` is where our figure over
-    the peer's should lie. ``values``: how many values a run of ours has; one that warms up needs many.
+    the peer's should lie. ``values``: how many values a run of ours has; one that warms up needs many. ``needs``: the
+    programs that the command starts.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Peer:
     same: str
     target: tuple[float, float] | None = None
     values: int = 15
+    needs: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -57,8 +57,9 @@ class Pairing:
 
     def reason_to_skip(self) -> str | None:
         """Why this peer can't be measured here."""
-        if shutil.which(self.peer.command[0]) is None:
-            return f"{self.peer.command[0]} is not installed"
+        for program in (self.peer.command[0], *self.peer.needs):
+            if shutil.which(program) is None:
+                return f"{program} is not installed"
         return None if self._cpus else "needs two CPUs"
 
     def round(self, generator: random.Random) -> None:

@@ -129,11 +129,11 @@ class Service(Probe):
         if reason := self.about.get("lacks"):
             skip(reason)
         _check_limits(self.given["connections"], self.about.get("each"))
-        cores, free = self.given["cores"], len(self.cpus) - (self.placement == "cross")
-        if cores > max(1, free):
-            skip(
-                f"{cores} CPUs for the service and one for the client are more than this process has: {len(self.cpus)}"
-            )
+        cores = self.given["cores"]
+        if cores > len(self.cpus):
+            skip(f"{cores} CPUs for the service are more than this process has: cores={len(self.cpus)}")
+        if cores == len(self.cpus):
+            self.caveat("service and client share a CPU, so that latency is that of both", metrics=_LATENCIES)
         if self.given["calls"] == "counted":
             self._check_tracer()
             self.caveat("strace counts its system calls, which slows it: no other figure is its own", metrics=_SLOWED)
@@ -142,8 +142,6 @@ class Service(Probe):
         # The client has the first CPU: that is the one that interrupts prefer.
         service = self.cpus[-cores:]
         os.sched_setaffinity(0, self.cpus[:1])
-        if self.placement == "same":
-            self.caveat("service and client share one CPU, so that latency is that of both")
         threads = str(self.given.get("threads") or self._own_threads(len(service)))
         environment = dict(os.environ)
         if self.given["waits_for"] == "service":

@@ -27,8 +27,8 @@ from steelyard.units import format_duration
 BUDGET_OF_ALL = "36m"
 #: What is around the values of a run beside the start of its program, about: the launcher, its case, a warm-up.
 _AROUND_S = 0.03
-#: The same where a server is started, warmed and asked, as all probes of the question `request` do.
-_AROUND_SERVER_S = 0.8
+#: The same where a server is started, warmed and asked, by question.
+_AROUND_SERVER_S = {"request": 0.8, "serve": 0.6}
 
 
 def meant(library: Library, names: Sequence[str]) -> list[Study]:
@@ -95,7 +95,7 @@ def _about_s(probe: Probe, settings: Settings) -> float:
     descriptor = probe.descriptor
     value_s = min(settings.target_s, descriptor.value_ms / 1e3 or settings.target_s)
     least_s = plan.WARM_S if descriptor.warms_up else 0.0
-    around_s = _AROUND_SERVER_S if descriptor.probe.startswith("request/") else _AROUND_S
+    around_s = _AROUND_SERVER_S.get(descriptor.probe.partition("/")[0], _AROUND_S)
     return probe.start_s + max(settings.planned_values * value_s, least_s) + around_s
 
 
