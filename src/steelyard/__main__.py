@@ -12,7 +12,12 @@ import time
 import traceback
 from pathlib import Path
 
-from cyclopts import CycloptsError
+try:
+    from cyclopts import CycloptsError
+except ModuleNotFoundError as error:  # a checkout that was not built, or an interpreter other than that of its .venv
+    from steelyard import no_libraries
+
+    no_libraries.end(error)
 
 from steelyard.cli import build_app
 from steelyard.errors import Interrupted, OutOfMemoryError, OutputError, ReaderGoneError, SteelyardError, UsageError

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong in a first hour ends in one sentence that says what to type, and in an exit code of its own."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -9,6 +14,8 @@ from steelyard.errors import InstallationError, NothingMeasuredError, SelectionE
 from steelyard.keep import session as sessions
 from steelyard.measure import catalog
 from tests.unit.judge.sessions import steady, weighed
+
+SOURCE = Path(__file__).parents[2] / "src"
 
 
 @pytest.fixture
@@ -68,3 +75,18 @@ def test_probes_that_were_not_built_say_how_to_build_them(monkeypatch, tmp_path,
     assert "run `make build` in a checkout" in refused(["run", "null"], InstallationError, capsys)
     with pytest.raises(InstallationError):
         catalog.native_folder()
+
+
+def test_a_checkout_without_its_environment_says_how_to_make_one():
+    """`-S` leaves the interpreter with the standard library, as one outside of `.venv` has it."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "steelyard", "run"],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (InstallationError.exit_code, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("steelyard: cyclopts is not installed for ")
+    assert "run `make build` in a checkout and call .venv/bin/steelyard" in line

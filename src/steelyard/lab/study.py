@@ -29,6 +29,8 @@ BUDGET_OF_ALL = "36m"
 _AROUND_S = 0.03
 #: The same where a server is started, warmed and asked, by question.
 _AROUND_SERVER_S = {"request": 0.8, "serve": 0.6}
+#: What contexts that nobody pins run untimed beside that (docs/reference/protocol.md, Unpinned).
+_UNPINNED_S = 0.1
 
 
 def meant(library: Library, names: Sequence[str]) -> list[Study]:
@@ -75,7 +77,7 @@ def _outlook(
     chosen, missing = choose(found, needs)
     return Outlook(
         study=study,
-        run_s={case: _about_s(found.probes[case.probe], settings) for case in chosen},
+        run_s={case: _about_s(case, found.probes[case.probe], settings) for case in chosen},
         blocks_of=_as_asked(chosen, settings),
         languages=tuple(sorted({languages[probe] for probe in probes if probe in languages})),
         missing=tuple(missing),
@@ -90,12 +92,13 @@ def _as_asked(blocks_of: Mapping[Case, int], settings: Settings) -> dict[Case, i
     return {case: asked if blocks == most else min(blocks, asked) for case, blocks in blocks_of.items()}
 
 
-def _about_s(probe: Probe, settings: Settings) -> float:
+def _about_s(case: Case, probe: Probe, settings: Settings) -> float:
     """About how long a run takes before its pilot has said it: its start, its values, and what is around them."""
     descriptor = probe.descriptor
     value_s = min(settings.target_s, descriptor.value_ms / 1e3 or settings.target_s)
     least_s = plan.WARM_S if descriptor.warms_up else 0.0
     around_s = _AROUND_SERVER_S.get(descriptor.probe.partition("/")[0], _AROUND_S)
+    around_s += _UNPINNED_S if case.placement == "free" else 0.0
     return probe.start_s + max(settings.planned_values * value_s, least_s) + around_s
 
 
