@@ -221,6 +221,7 @@ def conducted(
     fewer: dict[str, int] | None = None,
     repays: bool = True,
     planner: conduct.Planner | None = None,
+    progress: conduct.Progress | None = None,
 ) -> list[Line]:
     """The lines that conducting this session adds, on made-up measurements and a made-up clock."""
     lines: list[Line] = []
@@ -235,5 +236,5 @@ def conducted(
         repays=repays,
     )
     runner = Timed(runner or MockRunner(), clock)
-    conduct.Conductor(work, runner, lines.append, Silence(), clock, planner=planner).conduct()
+    conduct.Conductor(work, runner, lines.append, progress or Silence(), clock, planner=planner).conduct()
     return lines

@@ -328,8 +328,12 @@ class Conductor:
         run = self._run(case, role="block", block=block, order=order, attempt=attempt)
         self._timed_s += run.timed_s
         self._failures[name] += run.status == "failed"
-        self._progress.ran(run, seconds_left)
+        self._progress.ran(run, self._at_most_the_budget(seconds_left))
         return run
+
+    def _at_most_the_budget(self, seconds: float) -> float:
+        """What is foreseen, or what a budget leaves where that is less: a slower machine does fewer blocks."""
+        return seconds if self._budget_s is None else min(seconds, max(0.0, self._budget_s - self._elapsed()))
 
     def _sentinels(self, planned: Plan, block: int) -> None:
         """Run the sentinel at one end of the session."""

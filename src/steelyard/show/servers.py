@@ -155,7 +155,14 @@ def _wrong(weighed: Weighed, console: Console) -> None:
         console.print()
         console.print("what they do wrong with it", style="bold")
     for clause, servers in by_clause.items():
-        console.print(words("  ", (", ".join(servers), "cyan"), f": {clause}"))
+        console.print(words("  ", (_who(servers, weighed), "cyan"), f": {clause}"))
+
+
+def _who(servers: Sequence[str], weighed: Weighed) -> str:
+    """Several servers by name; ``all`` of them where that is so. A name with workers has a comma in it."""
+    if len(servers) == len(weighed.rows) > 1:
+        return "all"
+    return ("; " if any("," in server for server in servers) else ", ").join(servers)
 
 
 def _failures(row: ServerRow) -> list[str]:
@@ -173,8 +180,7 @@ def _doubts(weighed: Weighed, console: Console) -> None:
         console.print()
         console.print("caveats", style="bold")
     for caveat, servers in by_caveat.items():
-        who = "all" if len(servers) == len(weighed.rows) > 1 else ", ".join(servers)
-        console.print(f"  {who}: {caveat}")
+        console.print(f"  {_who(servers, weighed)}: {caveat}")
 
 
 def _advice(weighed: Weighed, console: Console) -> None:

@@ -10,7 +10,7 @@ from steelyard.measure import plan
 from steelyard.measure.conduct import SENTINELS
 from steelyard.measure.runner import MockRunner, Outcome
 from steelyard.records import Audit, End, Plan, Run, Skip
-from tests.making import NULL_CASE, a_case, a_descriptor, a_header, a_metric, conducted
+from tests.making import NULL_CASE, Silence, a_case, a_descriptor, a_header, a_metric, conducted
 
 FAST, SLOW = a_case("example/fast"), a_case("example/slow")
 COSTS = {FAST.name: 100e-9, SLOW.name: 400e-9}
@@ -443,3 +443,21 @@ def test_where_blocks_tell_more_than_values_a_long_start_is_not_repaid():
     long_start = runner(trouble=lambda request, _: msgspec.structs.replace(runner().run(request), wall_s=1.0))
     planned = {case.case: case for case in plan_of(conducted(header(values=5), long_start, repays=False)).cases}
     assert (planned[FAST].values, planned[SLOW].values) == (5, 5)
+
+
+def test_no_more_time_to_go_is_said_than_the_budget_leaves():
+    """The machine becomes ten times slower after the pilot."""
+    said = []
+
+    class Told(Silence):
+        def ran(self, run, seconds_left):
+            if run.role == "block":
+                said.append(seconds_left)
+
+    def slower(request, count):
+        outcome = runner().run(request)
+        return msgspec.structs.replace(outcome, wall_s=1.0 if request.operations else 0.1)
+
+    conducted(header(blocks=None, budget_s=30.0), runner(slower), progress=Told())
+    assert said
+    assert max(said) <= 30.0

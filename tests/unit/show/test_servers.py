@@ -53,6 +53,14 @@ def test_servers_are_called_by_their_titles_and_the_names_to_type_stand_once():
     assert "--server takes" not in printed(served({"a": around(5000), "b": around(900)}))
 
 
+def test_what_all_do_wrong_is_said_of_all_and_a_name_with_a_comma_is_told_from_the_next():
+    fault = ("answers a HEAD request with a body",)
+    rates = {"a 1 4": around(5000), "a 2 4": around(900), "b": around(800)}
+    some = printed(served(rates, faults={"a 1 4": fault, "a 2 4": fault}), width=200)
+    assert "  a, 1 worker of 4 threads; a, 2 workers of 4 threads: answers a HEAD" in some
+    assert "  all: answers a HEAD" in printed(served(rates, faults=dict.fromkeys(rates, fault)), width=200)
+
+
 def test_no_recommendation_says_why():
     text = printed(served({"a": around(5000, 3), "b": around(4990, 3)}))
     assert "no recommendation: " in text
