@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,9 @@ def test_no_page_loads_anything_from_elsewhere(site):
     )
     for page in site.rglob("*.html"):
         assert not loads.search(page.read_text()), page
+
+
+def test_no_two_pages_have_the_same_title():
+    """The navigation and the search show nothing else of a page."""
+    titles = Counter(page.read_text().partition("\n")[0] for page in (ROOT / "docs").rglob("*.md"))
+    assert [title for title, pages in titles.items() if pages > 1] == []

@@ -27,7 +27,7 @@ def head(found: Replication) -> list[Markup]:
             [
                 ("Source", tag("a", source.url, href=source.url) if source.url.startswith("http") else source.url),
                 ("Its machine", source.machine),
-                *((heading or "and", text) for heading, text in study_words.sure(found)),
+                *((heading.capitalize() or "And", text) for heading, text in study_words.sure(found)),
             ],
             "facts",
         ),
@@ -58,8 +58,8 @@ def _statement(finding: ClaimFinding) -> list[Markup]:
     return [
         tag("strong", f"{claim_words.SIGNS[finding.verdict]} ", class_=finding.verdict.value),
         tag("span", finding.claim.statement),
-        tag("div", f"Then: {finding.claim.said}", class_="soft"),
-        tag("div", f"Here {claim_words.short(finding)}.", class_="here"),
+        tag("div", f"Then: {finding.claim.said}.", class_="here"),
+        tag("div", f"Here: {claim_words.short(finding)}.", class_="here"),
     ]
 
 
