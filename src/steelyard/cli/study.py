@@ -45,7 +45,7 @@ def command(
     name
         Studies, by name or the beginning of the id: ``linux-ipc``, ``wzxue``.
     every
-        All studies, in one session of 36 minutes at the most.
+        All studies, in one session of 38 minutes at the most.
     session
         Hold the studies against this session; nothing is measured.
     studies

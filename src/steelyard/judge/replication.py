@@ -156,9 +156,10 @@ def _of_claim(claim: Claim, blocks: int) -> Iterator[Need]:
 def blocks_for(claims: Sequence[Claim]) -> int:
     """Blocks for the statements to be decided together: each end of a range is a question.
 
-    As many as decide all of them if every block agrees, and as many again as give an interval, because some do not.
+    As many as decide all of them if every block agrees, and twice as many again as give an interval, because some do
+    not.
     """
-    return fewest_blocks(max(1, sum(_ends(claim) for claim in claims))) + fewest_blocks()
+    return fewest_blocks(max(1, sum(_ends(claim) for claim in claims))) + 2 * fewest_blocks()
 
 
 def _ends(claim: Claim) -> int:

@@ -258,8 +258,12 @@ def _check_unit(column: Column, unit: str) -> None:
 def _flat(points: dict[int, Column], rule: Flat) -> _Evidence:
     if len(points) < 2:
         raise _too_few_points(ClaimVerdict.NOT_MEASURED, rule.along, len(points), 2)
-    tests = tuple(ranges.ratio(b, a, 1 / rule.factor, rule.factor) for a, b in combinations(points.values(), 2))
-    return _Evidence(tuple(points.values()), tests, only_extreme=True)
+    blocks = {x: int(np.isfinite(column.values).sum()) for x, column in points.items()}
+    # Points that were measured in fewer blocks, for a table, would leave every pair that they are in undecided.
+    columns = tuple(column for x, column in points.items() if 2 * blocks[x] >= max(blocks.values()))
+    kept = columns if len(columns) > 1 else tuple(points.values())
+    tests = tuple(ranges.ratio(b, a, 1 / rule.factor, rule.factor) for a, b in combinations(kept, 2))
+    return _Evidence(kept, tests, only_extreme=True)
 
 
 def _growth(points: dict[int, Column], rule: Growth, cpus: int) -> _Evidence:

@@ -24,7 +24,7 @@ from steelyard.settings import Settings
 from steelyard.units import format_duration
 
 #: How long all studies together are measured, unless a length is given.
-BUDGET_OF_ALL = "36m"
+BUDGET_OF_ALL = "38m"
 #: What is around the values of a run beside the start of its program, about: the launcher, its case, a warm-up.
 _AROUND_S = 0.03
 #: The same where a server is started, warmed and asked, by question.

@@ -140,6 +140,14 @@ def test_other_metrics_and_net_figures_are_named_as_such():
     assert seen.value == pytest.approx(4.5e-6, rel=0.01)
 
 
+def test_a_flat_claim_rests_on_the_points_that_have_blocks_enough():
+    costs = swept(lambda n: 1e-6, ns=(1, 64, 4096), blocks=16)
+    costs |= {name: cost[:6] + [None] * 10 for name, cost in swept(lambda n: 3e-6, ns=(8,), blocks=16).items()}
+    found = judged(weighed(costs), **FLAT)
+    assert found.verdict is ClaimVerdict.HOLDS
+    assert len(found.figures) == 3
+
+
 def test_a_flat_claim_shows_the_pair_furthest_apart():
     (seen,) = judged(weighed(swept(lambda n: 1e-6 * (1 + n / 4096), ns=(1, 64, 4096))), **FLAT).ranges
     assert {seen.of, seen.over} == {"question/a[n=1]@same", "question/a[n=4096]@same"}

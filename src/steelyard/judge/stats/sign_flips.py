@@ -63,8 +63,9 @@ def _step_down(matrix: FloatArray) -> FloatArray:
     there = np.isfinite(matrix)
     known = _without_outliers(np.where(there, matrix, 0.0))[:, there.any(axis=0)]
     flips = _flips(known.shape[1])
-    # |mean| over root mean square: a monotone form of Student's t that stays finite where all differences are alike.
-    size = np.sqrt(np.sum(known**2, axis=1) * np.maximum(there.sum(axis=1), 1))
+    # |sum| over the root of the sum of squares: a monotone form of Student's t that stays finite where all differences
+    # are alike, and is of the same size in rows of ten blocks and of twenty.
+    size = np.sqrt(np.sum(known**2, axis=1))
     share = np.abs(flips @ known.T) / np.where(size > 0, size, np.inf)
     clearest_first = np.argsort(-share[0], kind="stable")
     ranked = share[:, clearest_first]
