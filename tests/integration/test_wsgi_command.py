@@ -81,3 +81,12 @@ def test_a_server_that_there_is_not_is_named_with_those_that_there_are(shop, cap
 def test_a_sweep_is_of_servers_that_are_named(shop, capsys):
     assert main(["wsgi", "shop:app", "--sweep"]) == UsageError.exit_code
     assert "--sweep goes with --server NAME" in words(capsys.readouterr().err)
+
+
+def test_a_choice_of_a_server_ends_with_a_sweep_of_its_workers(shop):
+    done = shop.do("choose", "server", "shop:app", "--server", "waitress", "--budget", "6s", "--json")
+    assert done.returncode == 0, done.stderr
+    chosen = json.loads(done.stdout)
+    assert chosen["servers"] is None
+    assert {(row["workers"], row["threads"]) for row in chosen["sweep"]["rows"]} == {(1, 0), (1, 4)}
+    assert chosen["knee"]["row"]["workers"] == 1

@@ -18,6 +18,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
+from steelyard.errors import NothingMeasuredError
 from steelyard.judge.comparisons import Compared, compare_cases
 from steelyard.judge.reasons import Reason
 from steelyard.judge.samples import CaseRuns, case_runs, runs_of
@@ -43,8 +44,8 @@ class ServerRow(Record, frozen=True, kw_only=True):
     """A server as it stands in the table; figures are medians in base units, None where there is none.
 
     server: its name, with its workers and threads where the session has it with several numbers of them. title: the
-    same with what people call it in place of its name. formula: it has 2 workers a CPU and one more, as gunicorn's
-    documentation advises. development: it is not meant for production.
+    same with what people call it in place of its name. threads: of a worker; 0 is the server's own number. formula: it
+    has 2 workers a CPU and one more, as gunicorn's documentation advises. development: it is not meant for production.
     against: how its requests a second compare with the candidate's, None of the candidate itself. cpu_s: of all its
     processes, for one request. own_share: how much of that the application takes when no server stands before it.
     wrong: what it does wrong, a clause each. failed_runs: how many of its ``runs`` failed, the first for the reason
@@ -53,6 +54,8 @@ class ServerRow(Record, frozen=True, kw_only=True):
 
     server: str
     title: str = ""
+    workers: int = 0
+    threads: int = 0
     formula: bool = False
     development: bool = False
     against: Compared | None = None
@@ -214,6 +217,8 @@ def _row(server: str, runs: CaseRuns, alone_s: float | None, session: Session) -
     wrong = tuple(dict.fromkeys(fault for run in everything for fault in run.faults))
     row = ServerRow(
         server=server,
+        workers=int(runs.planned.case.parameters.get("workers", 0)),
+        threads=int(runs.planned.case.parameters.get("threads", 0)),
         formula=runs.planned.case.parameters.get("workers") == formula_workers(len(session.header.machine.cpus)),
         development=runs.descriptor.properties.get("meant for") == "development",
         wrong=wrong,
@@ -237,6 +242,57 @@ def _row(server: str, runs: CaseRuns, alone_s: float | None, session: Session) -
         own_share=min(1.0, alone_s / cpu_s) if alone_s else None,
         caveats=tuple(caveat for caveat in said if caveat not in wrong),
     )
+
+
+class Knee(Record, frozen=True, kw_only=True):
+    """Where more workers and threads gain nothing: the fewest that no other is proven faster than.
+
+    formula: the way of gunicorn's formula, and how many times as many requests it answers; None where it was not swept.
+    undecided: fewer of which it could not be told whether they are as fast.
+    """
+
+    row: ServerRow
+    formula: ServerRow | None
+    formula_times: float | None
+    undecided: tuple[str, ...]
+
+
+def knee(weighed: Weighed) -> Knee | None:
+    """The knee of a sweep; None where nothing can be said of it."""
+    rows = [row for row in weighed.rows if row.requests_per_s]
+    if weighed.void is not None or not any(row.against for row in rows):
+        return None
+    faster = [row for row in rows if row.against is not None and _better(row.against)]
+    equal = [row for row in rows if row.against is None or row.against.verdict == "equivalent"]
+    row = min(faster or equal, key=_size)
+    formula = next((other for other in rows if other.formula), None)
+    rates = [other.requests_per_s for other in (formula, row) if other]
+    times = rates[0] / rates[1] if len(rates) == 2 and rates[0] and rates[1] else None
+    return Knee(
+        row=row,
+        formula=formula,
+        formula_times=times,
+        undecided=tuple(
+            other.title or other.server
+            for other in rows
+            if other.against is not None and other.against.verdict == "undecided" and _size(other) < _size(row)
+        ),
+    )
+
+
+def to_sweep(weighed: Weighed) -> str:
+    """The server whose workers are worth a sweep: the recommended one, else that of most requests.
+
+    Raises NothingMeasuredError if no server could be measured.
+    """
+    rows = [row.server for row in weighed.rows if row.requests_per_s and not row.development]
+    if not rows:
+        raise NothingMeasuredError("no server for production could be measured: the reasons stand above")
+    return next(iter(weighed.advice.servers), rows[0])
+
+
+def _size(row: ServerRow) -> tuple[int, int]:
+    return row.workers, row.threads
 
 
 def formula_workers(cpus: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from steelyard.judge.servers import DECIDES, AdviceOutcome, ServerRow, Weighed
+from steelyard.judge.servers import DECIDES, AdviceOutcome, Knee, ServerRow, Weighed
 from steelyard.show import reasons, void
 from steelyard.show.console import Console, grid, words
 from steelyard.units import format_change, format_duration, format_quantity
@@ -69,6 +69,19 @@ def _names(weighed: Weighed) -> str:
     """The names of those servers that are called otherwise."""
     pairs = {row.server.partition(",")[0]: row.title.partition(",")[0] for row in weighed.rows}
     return ", ".join(f"{name} for {title}" for name, title in pairs.items() if title not in ("", name))
+
+
+def knee(found: Knee, console: Console) -> None:
+    """Where more workers and threads gain nothing, and gunicorn's formula beside it."""
+    row = found.row
+    rate = _quantity(row.requests_per_s, "1/s")
+    said = f"{row.title or row.server}, with {rate}: more gains nothing here"
+    console.print(words(("the knee: ", "bold green"), said))
+    if found.formula is not None and found.formula_times is not None and found.formula is not row:
+        formula = found.formula.title or found.formula.server
+        console.print(f"  gunicorn's formula, {formula}, answers {found.formula_times:.2f} times as many")
+    if found.undecided:
+        console.print(f"  whether {_and(found.undecided)} would do is undecided")
 
 
 def matters(weighed: Weighed) -> str:

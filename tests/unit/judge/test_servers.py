@@ -3,7 +3,8 @@
 
 import pytest
 
-from steelyard.judge.servers import AdviceOutcome, blocks_to_decide, weigh
+from steelyard.errors import NothingMeasuredError
+from steelyard.judge.servers import AdviceOutcome, blocks_to_decide, knee, to_sweep, weigh
 from tests.unit.judge.requests import around, served
 
 
@@ -133,3 +134,27 @@ def test_the_blocks_that_are_planned_for_servers_are_the_fewest_that_decide(serv
     undecided = weigh(served(one_fewer)).advice
     assert (undecided.outcome, undecided.more_blocks) == (AdviceOutcome.UNDECIDED, 1)
     assert undecided.more_minutes > 0
+
+
+def test_the_knee_has_the_fewest_workers_that_none_is_proven_faster_than():
+    rates = {
+        "gunicorn 1 0": around(1000), "gunicorn 2 0": around(3000), "gunicorn 2 4": around(3000)[::-1],
+        "gunicorn 5 0": around(2400),
+    }  # fmt: skip
+    found = knee(weigh(served(rates)))
+    assert (found.row.workers, found.row.threads) == (2, 0)
+    assert found.formula.workers == 5
+    assert found.formula_times == pytest.approx(0.8, rel=0.01)
+    assert found.undecided == ()
+
+
+def test_a_single_way_or_none_has_no_knee():
+    assert knee(weigh(served({"gunicorn 1 0": around(1000)}))) is None
+    assert knee(weigh(served({}))) is None
+
+
+def test_what_is_swept_is_recommended_or_has_the_most_requests():
+    assert to_sweep(weigh(served({"slow": around(1000), "fast": around(5000)}))) == "fast"
+    assert to_sweep(weigh(served({"only": around(1000)}))) == "only"
+    with pytest.raises(NothingMeasuredError):
+        to_sweep(weigh(served({"a": around(1000)}, development=["a"])))

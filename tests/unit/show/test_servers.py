@@ -5,7 +5,7 @@ import io
 
 import msgspec
 
-from steelyard.judge.servers import weigh
+from steelyard.judge.servers import knee, weigh
 from steelyard.show import servers
 from steelyard.show.console import Console
 from tests.unit.judge.requests import around, served
@@ -124,3 +124,11 @@ def test_development_servers_and_the_formula_are_marked_and_explained():
 def test_what_is_missing_for_a_recommendation_is_said_in_blocks_and_minutes():
     text = printed(served({"a": around(5000, 3), "b": around(4990, 3)}))
     assert "  about 4 more blocks, 0.1 s, may decide it (--blocks 7)" in text
+
+
+def test_the_knee_stands_beside_the_formula():
+    rates = {"gunicorn 1 0": around(1000), "gunicorn 2 0": around(3000), "gunicorn 5 0": around(2400)}
+    text = io.StringIO()
+    servers.knee(knee(weigh(served(rates))), Console(file=text, width=120))
+    assert "the knee: gunicorn, 2 workers, with " in text.getvalue()
+    assert "gunicorn's formula, gunicorn, 5 workers, answers 0.80 times as many" in text.getvalue()
