@@ -9,8 +9,14 @@ import pytest
 
 from steelyard.__main__ import main
 from steelyard.errors import SelectionError, UsageError
+from steelyard.judge import model
+from steelyard.judge.proving_choices import draw
+from steelyard.lab import proving_choices as proving
 from steelyard.measure import catalog
+from steelyard.settings import Settings
 from tests.integration.laboratory import words
+from tests.many import lines_of, write
+from tests.unit.judge.test_model import served
 
 RECORDED = Path(__file__).parents[1] / "golden" / "first.session.jsonl.gz"
 
@@ -26,7 +32,7 @@ def recorded(tmp_path):
 def test_a_session_answers_on_one_screen_and_for_programs(recorded, capsys):
     assert main(["choose", "message", "--size", "1", "--session", recorded]) == 0
     text = capsys.readouterr().out
-    assert "messages between two processes on two CPUs" in text
+    assert "messages of 1 B between two processes on two CPUs" in text
     assert "1 B: take ring in shared memory; " in text
     assert len(text.splitlines()) < 30
     assert main(["choose", "message", "--size", "1", "--session", recorded, "--json"]) == 0
@@ -109,3 +115,72 @@ def test_channels_are_measured_at_a_rate(laboratory):
     assert way["way"] == "paced_udp"
     assert way["figures"]["response"] >= 0
     assert way["head_room"] > 0
+
+
+@pytest.fixture
+def described(tmp_path):
+    """A load, and a session of models that was measured near it."""
+    load = tmp_path / "load.toml"
+    load.write_text(model.EXAMPLE)
+    session = write(tmp_path / "there.session.jsonl", lines_of(served({"epoll": 20e-6, "thread": 90e-6})))
+    return [str(load), "--predict-only", "--session", str(session)]
+
+
+def test_a_model_is_predicted_from_a_session_of_another_machine(described, capsys):
+    assert main(["choose", "model", *described]) == 0
+    assert "take epoll, by prediction; thread is next, at 2.00 times its CPU a request" in capsys.readouterr().out
+    assert main(["choose", "model", *described, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["recommended_by_prediction"] == "epoll"
+
+
+def test_the_example_is_printed_and_can_be_read(capsys):
+    assert main(["choose", "model", "--example"]) == 0
+    assert model.read(capsys.readouterr().out.encode(), "example").rate == 1000
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "sentence"),
+    [
+        (("connections = 100 ", "connections = 1000000 "), SelectionError, "each is not measured at connections=1000"),
+        (("depth = 1 ", "depth = 0 "), SelectionError, "each is not measured at depth=0"),
+        (('wait = "1ms"', 'wait = "1h"'), UsageError, "a wait of 1 h 00 min is too long for the 4m that all may take"),
+        (("# languages = [", "languages = ['cobol', "), UsageError, "no model is written in cobol; there are c"),
+        (("cores = 1 ", "coers = 1 "), UsageError, "unknown field `coers`"),
+    ],
+)
+def test_a_load_that_nothing_can_serve_is_one_sentence(changed, error, sentence, tmp_path, capsys):
+    load = tmp_path / "load.toml"
+    assert changed[0] in model.EXAMPLE
+    load.write_text(model.EXAMPLE.replace(*changed).replace("# languages = [", 'languages = ["c"] # ['))
+    assert main(["choose", "model", str(load)]) == error.exit_code
+    assert sentence in words(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [([], "name a file that describes the load"), (["nowhere.toml"], "nowhere.toml cannot be read (No such file")],
+)
+def test_a_load_has_to_be_there(arguments, sentence, capsys):
+    assert main(["choose", "model", *arguments]) == UsageError.exit_code
+    assert sentence in words(capsys.readouterr().err)
+
+
+def test_a_choice_is_proved_by_a_second_session(monkeypatch, tmp_path, capsys):
+    """One drawn load, by sessions of a second: that both are measured and compared is the subject."""
+    short = dict.fromkeys(proving._MEASURED, Settings(budget="1s", quick=True))
+    monkeypatch.setattr(proving, "_MEASURED", short)
+    seed = next(seed for seed in range(100) if draw(seed, 1)[0][0] == "lock")
+    page = tmp_path / "page.md"
+    assert main(["prove", "--choose", "--loads", "1", "--seed", str(seed), "--markdown", str(page), "--json"]) == 0
+    printed = capsys.readouterr()
+    [made] = json.loads(printed.out)["choices"]
+    assert made["kind"] == "lock"
+    assert made["best"] is not None
+    assert "1 of 1:" in words(printed.err)
+    assert "# Error rates of choices" in page.read_text()
+
+
+@pytest.mark.parametrize("arguments", [["--loads", "0"], ["--quick"], ["--fleets", "2"]])
+def test_what_cannot_be_proved_is_one_sentence(arguments, capsys):
+    assert main(["prove", "--choose", *arguments]) == UsageError.exit_code
+    assert "Traceback" not in capsys.readouterr().err

@@ -6,10 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.cli import _output as output
-from steelyard.errors import UsageError
-from steelyard.judge import error_rates, proving, proving_fleets
+from steelyard.errors import SelectionError, UsageError
+from steelyard.judge import error_rates, proving, proving_choices, proving_fleets
 from steelyard.lab.output import write
+from steelyard.lab.proving_choices import prove as measure_choices
 from steelyard.show import proof
+from steelyard.show import proving_choices as shown_choices
 
 
 def command(
@@ -19,6 +21,8 @@ def command(
     markdown: Path | None = None,
     data: Path | None = None,
     fleets: int | None = None,
+    choose: bool = False,
+    loads: int = 60,
     json: bool = False,
 ) -> None:
     """Measure, on seeded synthetic noise, the error rates of our rules beside the rules that other tools ship.
@@ -35,9 +39,21 @@ def command(
         Write the table here as `steelyard report` ships it.
     fleets
         Measure instead how often `steelyard fleet report` is wrong, on this number of simulated fleets of each kind.
+    choose
+        Measure instead, on this machine, how often `steelyard choose` is wrong: loads are drawn by the seed, each is
+        decided from one session and measured again in another. 60 loads take about 20 minutes.
+    loads
+        How many loads ``--choose`` draws.
     json
         Print one object a row.
     """
+    if choose:
+        if quick or data is not None or fleets is not None:
+            raise UsageError("--choose has loads of its own: leave --quick, --data and --fleets away")
+        if loads < 1:
+            raise UsageError("--loads must be at least 1")
+        _prove_choices(seed, loads, markdown, json=json)
+        return
     if fleets is not None:
         if quick or data is not None:
             raise UsageError("--fleets has a number of its own and no --data: leave --quick and --data away")
@@ -54,6 +70,18 @@ def command(
         output.print_json(proof.as_json(table))
     else:
         proof.show(table, output.console())
+
+
+def _prove_choices(seed: int, loads: int, markdown: Path | None, *, json: bool) -> None:
+    proved = proving_choices.rates(seed, measure_choices(seed, loads, output.Terminal()))
+    if not proved.choices:
+        raise SelectionError("no load could be measured here: the reasons stand above")
+    if markdown is not None:
+        write(markdown, shown_choices.markdown(proved, loads))
+    if json:
+        output.print_json(shown_choices.as_json(proved))
+    else:
+        shown_choices.show(proved, output.console())
 
 
 def _prove_fleets(seed: int, fleets: int, markdown: Path | None, *, json: bool) -> None:

@@ -277,7 +277,10 @@ def _ranked(able: Iterable[CaseRuns], point: Mapping[str, Scalar], load: Load) -
 def _way(runs: CaseRuns, point: Mapping[str, Scalar], load: Load) -> Way:
     case = runs.planned.case
     way = way_of(case.probe)
-    rate, round_trip = point.get("rate"), _figure(runs, "round_trip")
+    rate, round_trip, share = point.get("rate"), _figure(runs, "round_trip"), _figure(runs, "of_rate")
+    head_room = 1 / (int(rate) * round_trip) if rate and round_trip else None
+    if rate and share is not None and share < _KEEPS_UP:
+        head_room = share if head_room is None else min(share, head_room)
     return Way(
         way=way,
         title=runs.descriptor.title or way,
@@ -285,7 +288,7 @@ def _way(runs: CaseRuns, point: Mapping[str, Scalar], load: Load) -> Way:
         properties=runs.descriptor.properties,
         figures={name: _figure(runs, name) for name in dict.fromkeys((*load.figures, load.chosen_by))},
         misses=_missed(runs, load),
-        head_room=1 / (int(rate) * round_trip) if rate and round_trip else None,
+        head_room=head_room,
     )
 
 

@@ -7,17 +7,20 @@ import math
 from typing import Any
 
 from steelyard.judge.choose import Choice, Chosen, Load, Locking, Messages
+from steelyard.judge.model import Serving
 from steelyard.show import comparison, reasons, void
 from steelyard.show.console import Console, grid, words
 from steelyard.show.naming import PLACES
-from steelyard.units import format_bytes, format_quantity
+from steelyard.units import counted, format_bytes, format_quantity
 
 #: Ways at a point that are shown; `--json` has them all.
 _MOST = 8
 _HEADS = {
     "round_trip": "there and back",
     "response": "response time",
+    "p50": "p50",
     "p99": "p99",
+    "p999": "p99.9",
     "p99_9": "p99.9",
     "each": "a turn",
     "wait": "wait",
@@ -31,8 +34,7 @@ def show(chosen: Chosen, console: Console) -> None:
     asked = "".join(f", {name}: {value}" for name, value in load.needs.items())
     if load.goal is not None and load.at_most is not None:
         asked += f", {_head(load.goal, load)} at most {format_quantity(load.at_most, 's')}"
-    where = f", {PLACES['free']}" if load.placement == "free" else f" on {PLACES[load.placement]}"
-    console.print(words((f"{_described(load)}{where}{asked}", "bold")), soft_wrap=True)
+    console.print(words((f"{described(load)}{asked}", "bold")), soft_wrap=True)
     console.print(words(f"{chosen.machine}, {chosen.cpus} CPUs, {chosen.blocks} blocks", style="dim"))
     void.show(chosen.void, console)
     for choice in chosen.choices:
@@ -52,24 +54,35 @@ def show(chosen: Chosen, console: Console) -> None:
     console.print(f"session file: {chosen.path}", style="dim", soft_wrap=True)
 
 
-def _described(load: Load) -> str:
+def described(load: Load) -> str:
+    """The load in words."""
+    where = f", {PLACES['free']}" if load.placement == "free" else f" on {PLACES[load.placement]}"
     contexts = "processes" if load.between == "process" else "threads"
     match load:
         case Messages(rate=None):
-            return f"messages between two {contexts}"
+            sizes = " and ".join(format_bytes(size) for size in load.sizes)
+            return f"messages of {sizes} between two {contexts}{where}"
         case Messages(rate=rate):
-            return f"{rate:,} messages a second between two {contexts}"
+            sizes = " and ".join(format_bytes(size) for size in load.sizes)
+            return f"{rate:,} messages of {sizes} a second between two {contexts}{where}"
         case Locking():
             hold, think = (format_quantity(time / 1e9, "s") for time in (load.hold_ns, load.think_ns))
             reads = f", {load.read_percent} % only to read" if load.read_percent else ""
-            return f"{load.contexts} {contexts} that hold a lock for {hold} and think for {think}{reads}"
+            return f"{load.contexts} {contexts} that hold a lock for {hold} and think for {think}{reads}{where}"
+        case Serving():
+            goal = "" if load.at_most is None else f"; p99 at most {_time(load.at_most)}"
+            waits = f", waits {_time(load.wait_us / 1e6)}" if load.wait_us else ""
+            return (
+                f"{load.rate:,} requests a second over {load.connections:,} connections, each works "
+                f"{_time(load.work_ns / 1e9)}{waits}, on {counted(load.cores, 'CPU')}{goal}"
+            )
         case _:
-            return load.noun
+            raise TypeError(load)
 
 
 def _head(figure: str, load: Load) -> str:
     if figure == "cpu":
-        return "CPU of both" if isinstance(load, Messages) else "CPU a turn"
+        return {"message": "CPU of both", "lock": "CPU a turn"}.get(load.question, "CPU a request")
     return _HEADS[figure]
 
 
@@ -113,7 +126,7 @@ def ways(choice: Choice, load: Load, console: Console) -> None:
         table.add_row(
             words(way.title, style="cyan" if way.able else "dim"),
             *(_time(way.figures.get(name)) for name in load.figures),
-            *([f"{way.head_room or 0:.1f} times"] if paced else []),
+            *(["" if way.head_room is None else f"{way.head_room:.1f} times"] if paced else []),
             way.way,
         )
     console.print(table)

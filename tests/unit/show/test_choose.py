@@ -41,7 +41,7 @@ def test_the_answer_is_one_sentence(costs, load, words):
 
 def test_the_channels_their_properties_and_the_switch_over_stand_below():
     text = printed(exchanged(TWO_SIZES), a_load(200, 65536, needs={"boundaries": "no"}))
-    assert text.startswith("messages between two processes on two CPUs, boundaries: no\n")
+    assert text.startswith("messages of 200 B and 64 KiB between two processes on two CPUs, boundaries: no\n")
     assert "CPU of both" in text
     assert "what they can          boundaries" in text
     assert "The answer changes at about 3.54 KiB: ring in shared memory below, pipe above." in text
@@ -60,7 +60,7 @@ def test_objects_name_what_is_recommended():
 def test_at_a_rate_it_says_what_each_could_do():
     session = paced({"pipe": 5e-6, "ring": 2e-6}, responses={"pipe": 4e-6, "ring": 9e-6})
     text = printed(session, a_load(rate=50_000))
-    assert text.startswith("50,000 messages a second between two processes on two CPUs\n")
+    assert text.startswith("50,000 messages of 200 B a second between two processes on two CPUs\n")
     assert "200 B: take pipe; ring in shared memory is next, at 2.25 times its response time" in text
     assert "could do" in text
     assert "10.0 times" in text
