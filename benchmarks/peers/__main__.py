@@ -100,7 +100,7 @@ class Pairing:
             ["taskset", "--cpu-list", ",".join(map(str, self._cpus)), *self.peer.command],
             env={**os.environ, **self.peer.environment}, capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
-        self.theirs.append(self.peer.figure(done.stdout))
+        self.theirs.append(self.peer.figure(getattr(done, self.peer.prints_to)))
 
 
 def _result(pairing: Pairing) -> dict[str, object]:

@@ -4,6 +4,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,38 @@ def test_a_recording_is_replayed_under_every_policy(laboratory):
             assert sum(one["busy_ns"] for one in answer["classes"]) > 0
         else:
             assert answer["switches"] >= 0.9 * answer["recorded_switches"] - 20
+
+
+@pytest.fixture
+def tracefs(tmp_path):
+    """Where the kernel's tracer is; mounted for the test if nobody has mounted it."""
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, folder, kind, *_ = line.split()
+        if kind == "tracefs":
+            yield Path(folder)
+            return
+    folder = tmp_path / "tracing"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tracefs", "none", folder], capture_output=True, check=False).returncode != 0:
+        pytest.skip("tracefs can't be mounted: that needs root and a kernel with tracepoints")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_by_tracepoints_every_sleep_is_recorded_and_the_tracer_is_left_as_it_was(laboratory, tracefs):
+    before = sorted((tracefs / "instances").iterdir())
+    code = "import time\nfor _ in range(200): time.sleep(0.001)"
+    done = laboratory.do("observe", "--json", "--record", "lives.jsonl", "--", sys.executable, "-c", code)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["observation"]["recording"]["by"] == "tracepoints"
+    assert sorted((tracefs / "instances").iterdir()) == before
+    head, *lives = [json.loads(line) for line in (laboratory.folder / "lives.jsonl").read_text().splitlines()]
+    assert head["tasks"] == len(lives)
+    assert sum(head["time_at_length_ns"]) == head["length_ns"]
+    assert max(sum(kind == "sleep" for kind, _ in life["acts"]) for life in lives) >= 200
+    # Nobody ran longer than there was time on all CPUs.
+    ran_ns = sum(number for life in lives for kind, number in life["acts"] if kind == "run")
+    assert ran_ns <= 1.01 * head["length_ns"] * head["cpus"]
 
 
 def test_the_counts_agree_with_vmstat_over_the_same_time(laboratory):

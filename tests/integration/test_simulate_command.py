@@ -10,6 +10,8 @@ import pytest
 from steelyard.errors import LoadError, UsageError
 from tests import processes
 from tests.integration.laboratory import words
+from tests.many import lines_of, write
+from tests.unit.judge.sessions import steady, weighed
 
 TOML = """
 title = "two hogs and a sleeper"
@@ -65,7 +67,7 @@ def test_the_table_ends_with_who_waits_and_the_picture_shows_it(laboratory, load
     assert done.returncode == 0, done.stderr
     assert "Of sleepers 99 % of the wake-ups wait at most" in done.stdout
     page = (laboratory.folder / "page.md").read_text()
-    assert page.startswith("## two hogs and a sleeper")
+    assert "## two hogs and a sleeper\n" in page
     assert "| sleepers | eevdf |" in page
     assert ET.parse(laboratory.folder / "waits.svg").getroot().tag.endswith("svg")
 
@@ -96,6 +98,18 @@ def test_a_recorded_machine_is_replayed_beside_what_was_recorded(laboratory):
     done = laboratory.do("simulate", "here.jsonl", "--policy", "linux_2_0_30,eevdf")
     assert done.returncode == 0, done.stderr
     assert "eevdf" in done.stdout
+
+
+def test_costs_are_fitted_to_a_session_and_how_well_is_said(laboratory, load):
+    curve = {1: 1e-6, 2: 2e-6, 4: 2.1e-6, 8: 2.2e-6, 64: 2.5e-6}
+    session = weighed({f"switch/yield[contexts={n},kind=process]@same": steady(cost) for n, cost in curve.items()})
+    write(laboratory.folder / "curve.session.jsonl", lines_of(session))
+    found = simulated(laboratory, load, "--policy", "linux_2_0_30,eevdf", "--costs", "curve.session.jsonl")
+    assert found["fitted"]["policy"] == "cfs", "the kernel of the session, not ours"
+    assert found["costs"]["entry_ns"] > 500
+    assert found["costs"]["change_ns"] > 500
+    assert found["fitted"]["worst"] < 0.1
+    assert all(run["overhead_share"] > 0 for [run] in found["runs"].values())
 
 
 @pytest.mark.parametrize(

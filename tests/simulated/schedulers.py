@@ -8,7 +8,9 @@ from itertools import groupby
 from pathlib import Path
 
 import steelyard
+from steelyard.lab import simulate
 from steelyard.measure import catalog
+from steelyard.show import simulation as shown
 from tests import processes
 
 ROOT = Path(__file__).parents[2]
@@ -142,8 +144,16 @@ def site_figures(said: list[dict[str, object]], costs: object) -> list[dict[str,
     return found
 
 
+def page() -> bytes:
+    """The page of the documentation: every policy on the loads of the article, beside what was measured then."""
+    names = ("yielders", "web-site")
+    found = [simulate.simulate(simulate.find_load(name), simulate.ALL) for name in names]
+    typed = f"steelyard simulate {' '.join(names)} --policy {simulate.ALL} --markdown docs/reference/schedulers.md"
+    return shown.markdown(found, typed).encode()
+
+
 def files() -> dict[Path, bytes]:
-    """The files of the library that the simulator says, each whole."""
+    """The files of the library and the page of the documentation that the simulator says, each whole."""
     said, site = answers(), answers(SITE)
     words = (
         "Simulated by schedsim: * marks what the model of the web site was fitted to by hand; what follows for the "
@@ -151,5 +161,6 @@ def files() -> dict[Path, bytes]:
     )
     return {
         _LIBRARY / "linux-threads-1998" / "simulated.toml": _benchmark(said),
+        ROOT / "docs" / "reference" / "schedulers.md": page(),
         _LIBRARY / "linux-scheduler-1999" / "simulated.toml": _toml(SITE, words, site_figures(site, said[0]["costs"])),
     }

@@ -13,14 +13,16 @@ namespace
 Recorded::Act read_act(const json::Value &line, std::size_t tasks)
 {
     using Kind = Recorded::Act::Kind;
-    static constexpr std::pair<const char *, Kind> kinds[] = {{"run", Kind::run},   {"sleep", Kind::sleep},
-                                                              {"wait", Kind::wait}, {"wake", Kind::wake},
-                                                              {"yield", Kind::yield}, {"end", Kind::end}};
+    static constexpr std::pair<const char *, Kind> kinds[] = {
+        {"run", Kind::run},   {"sleep", Kind::sleep}, {"wait", Kind::wait},
+        {"wake", Kind::wake}, {"yield", Kind::yield}, {"end", Kind::end},
+    };
     if (line.is_array() && line.size() == 2 && line[0].is_string())
         for (const auto &[name, kind] : kinds)
-            if (line[0] == name)
-                return {kind, json::whole_from(&line[1], 0, kind == Kind::wake ? static_cast<std::int64_t>(tasks) - 1 : 1000 * hour,
-                                               std::string("the number of \"") + name + "\"")};
+            if (line[0] == name) {
+                const std::int64_t most = kind == Kind::wake ? static_cast<std::int64_t>(tasks) - 1 : 1000 * hour;
+                return {kind, json::whole_from(&line[1], 0, most, std::string("the number of \"") + name + "\"")};
+            }
     throw std::invalid_argument("an act is [\"run\", \"sleep\", \"wait\", \"wake\", \"yield\" or \"end\", a number]");
 }
 

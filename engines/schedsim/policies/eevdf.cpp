@@ -14,7 +14,8 @@ class Eevdf final : public FairQueues
 {
   public:
     explicit Eevdf(const PolicySettings &settings)
-        : FairQueues(settings.cpus), slice_(settings.quantum > 0 ? settings.quantum : scaled(base_slice, settings.cpus)),
+        : FairQueues(settings.cpus),
+          slice_(settings.quantum > 0 ? settings.quantum : scaled(base_slice, settings.cpus)),
           tick_(settings.tick > 0 ? settings.tick : fair_tick)
     {
     }
@@ -59,19 +60,24 @@ class Eevdf final : public FairQueues
     bool preempts(TaskId woken, TaskId running, CpuId number) override
     {
         const Cpu &cpu = cpus_[number];
-        // The kernel accounts for the running one here too, and not at ticks alone: update_curr() in enqueue_task_fair().
+        // The kernel accounts for the running one here too, and not at ticks alone: update_curr() at each wake-up.
         if (slice_over(running))
             return true;
-        return tasks_[woken].deadline < tasks_[running].deadline && eligible(cpu, woken) &&
-               tasks_[running].turn >= slice_;
+        const Average average = average_of(cpu);
+        const bool stays_eligible = average.not_before(tasks_[running].virtual_time);
+        if (stays_eligible && tasks_[running].turn < slice_)
+            return false;
+        return best_of(cpu, average) == woken &&
+               (!stays_eligible || tasks_[woken].deadline < tasks_[running].deadline);
     }
 
     TaskId choose(CpuId number, TaskId previous, Nanoseconds, Work &work) override
     {
         Cpu &cpu = cpus_[number];
         work.searched++;
-        // Until its slice is used up the running one goes on (RUN_TO_PARITY).
-        if (previous != no_task && tasks_[previous].turn < slice_)
+        // RUN_TO_PARITY: the running one goes on until its slice is used up or it has had more than its share.
+        if (previous != no_task && tasks_[previous].turn < slice_ &&
+            average_of(cpu).not_before(tasks_[previous].virtual_time))
             return previous;
         if (previous != no_task) {
             cpu.running = no_task;
@@ -80,17 +86,12 @@ class Eevdf final : public FairQueues
         if (cpu.queue.empty() && !steal(number, work))
             return cpu.running = no_task;
         work.searched += tree_steps(cpu);
-        const Average average = average_of(cpu);
-        std::size_t place = 0; // the one with the earliest deadline of all, should rounding leave nobody eligible
-        for (std::size_t i = 0; i < cpu.queue.size(); i++)
-            if (average.not_before(tasks_[cpu.queue[i]].virtual_time)) {
-                place = i;
-                break;
-            }
-        cpu.running = cpu.queue[place];
-        cpu.queue.erase(cpu.queue.begin() + static_cast<std::ptrdiff_t>(place));
-        tasks_[cpu.running].turn = 0;
-        return cpu.running;
+        const TaskId best = best_of(cpu, average_of(cpu));
+        cpu.queue.erase(std::find(cpu.queue.begin(), cpu.queue.end(), best));
+        cpu.running = best;
+        if (best != previous || tasks_[best].turn >= slice_)
+            tasks_[best].turn = 0;
+        return best;
     }
 
   private:
@@ -134,9 +135,14 @@ class Eevdf final : public FairQueues
         return average;
     }
 
-    bool eligible(const Cpu &cpu, TaskId id) const
+    // Of the queue, which is not empty, the eligible one with the earliest deadline; of all, should rounding leave nobody
+    // eligible.
+    TaskId best_of(const Cpu &cpu, const Average &average) const
     {
-        return average_of(cpu).not_before(tasks_[id].virtual_time);
+        for (const TaskId id : cpu.queue)
+            if (average.not_before(tasks_[id].virtual_time))
+                return id;
+        return cpu.queue.front();
     }
 
     // Whether the running task has used up its slice; then it gets a new deadline.
@@ -158,8 +164,8 @@ class Eevdf final : public FairQueues
         cpu.floor = average; // where virtual time goes on should everybody leave
     }
 
-    // Since Linux 6.12 (delayed dequeue) who has had too much and sleeps works it off: it owes only what virtual time has
-    // not yet caught up with.
+    // Since Linux 6.12 (delayed dequeue) who has had too much and sleeps works it off: it owes only what virtual time
+    // has not yet caught up with.
     void forgive(TaskId id, CpuId number)
     {
         FairTask &task = tasks_[id];
@@ -223,7 +229,8 @@ const PolicyKind eevdf = {
     "",
     "Earliest Eligible Virtual Deadline First",
     "I. Stoica, H. Abdel-Wahab, Earliest Eligible Virtual Deadline First, TR-95-22, Old Dominion University (1995); "
-    "P. Zijlstra, Linux 6.6 to 6.12, kernel/sched/fair.c: pick_eevdf(), place_entity(), yield_task_fair(), delayed dequeue",
+    "P. Zijlstra, Linux 6.6 to 6.12, kernel/sched/fair.c: pick_eevdf(), place_entity(), yield_task_fair(), delayed "
+    "dequeue",
     fair_tick,
     true,
     make,

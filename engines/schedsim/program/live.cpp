@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// schedsim_live: does for real what schedsim simulates. Reads one request "tasks" and starts a thread for each task, which
-// spins and sleeps by the same plan: the same random numbers give the same times to run and to sleep. README.md has the
-// request and the answer.
+// schedsim_live: does for real what schedsim simulates. Reads one request "tasks" and starts a thread for each task,
+// which spins and sleeps by the same plan: the same random numbers give the same times to run and to sleep. README.md
+// has the request and the answer.
 //
-// A run is over when the thread has had so much CPU time. Pauses end at a moment, by clock_nanosleep. Requests of a class
-// come at moments that are drawn before; whoever is free sleeps until the next one that nobody has taken.
+// A run is over when the thread has had so much CPU time. Pauses end at a moment, by clock_nanosleep. Requests of a
+// class come at moments that are drawn before; whoever is free sleeps until the next one that nobody has taken.
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -150,8 +150,9 @@ void take_policy(const Mix::Class &kind)
     const bool real_time = found->policy == SCHED_FIFO || found->policy == SCHED_RR;
     sched_param level{};
     level.sched_priority = real_time ? sched_get_priority_min(found->policy) : 0;
+    const auto self = static_cast<id_t>(syscall(SYS_gettid));
     if (sched_setscheduler(0, found->policy, &level) != 0 ||
-        (!real_time && kind.nice != 0 && setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kind.nice) != 0))
+        (!real_time && kind.nice != 0 && setpriority(PRIO_PROCESS, self, kind.nice) != 0))
         throw std::runtime_error("the tasks " + kind.name + " may not be " + kind.policy + " with nice " +
                                  std::to_string(kind.nice) + " (" + std::strerror(errno) +
                                  "): that needs the right CAP_SYS_NICE");

@@ -18,8 +18,8 @@ void Load::left(TaskId, Simulation &)
 }
 
 Simulation::Simulation(const PolicyKind &kind, const PolicySettings &settings, const Costs &costs)
-    : policy_(kind.make(settings)), costs_(costs), tick_length_(settings.tick > 0 && kind.any_tick ? settings.tick : kind.tick),
-      cpus_(settings.cpus)
+    : policy_(kind.make(settings)), costs_(costs),
+      tick_length_(settings.tick > 0 && kind.any_tick ? settings.tick : kind.tick), cpus_(settings.cpus)
 {
 }
 

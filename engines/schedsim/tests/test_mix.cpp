@@ -32,6 +32,11 @@ Mix::Class of(const char *name, std::uint32_t count, Times run, Mix::Then then, 
     return found;
 }
 
+Mix::Class requests(const char *name, std::uint32_t servers, Times run, Nanoseconds apart)
+{
+    return of(name, servers, run, Mix::Then::request, exponential(apart));
+}
+
 Statistics statistics_of(const char *policy, const std::vector<Mix::Class> &classes, Nanoseconds length, CpuId cpus = 1)
 {
     Mix load({classes, 1});
@@ -47,8 +52,7 @@ TEST(one_server_is_the_queue_m_m_1)
     // Half busy: the time from a request to its end is exponential with mean 1 / (1000 - 500) s = 2 ms, and Poisson
     // arrivals find as many as there are on average: 1.
     const Statistics seen =
-        statistics_of("round_robin", {of("server", 1, exponential(millisecond), Mix::Then::request, exponential(2 * millisecond))},
-                      4000 * second);
+        statistics_of("round_robin", {requests("server", 1, exponential(millisecond), 2 * millisecond)}, 4000 * second);
     const Histogram &response = seen.classes[0].response;
     near(static_cast<double>(response.count()), 2e6, 0.005, "requests");
     near(response.mean(), 2e6, 0.02, "mean of the response");
@@ -61,16 +65,16 @@ TEST(one_server_is_the_queue_m_m_1)
 TEST(two_servers_on_two_cpus_are_the_queue_m_m_2)
 {
     // Erlang C with 2 servers, each half busy: a request waits with probability 1/3, and the mean response is 4/3 ms.
-    const Statistics seen = statistics_of(
-        "round_robin", {of("servers", 2, exponential(millisecond), Mix::Then::request, exponential(millisecond))},
-        2000 * second, 2);
+    const Statistics seen =
+        statistics_of("round_robin", {requests("servers", 2, exponential(millisecond), millisecond)}, 2000 * second, 2);
     near(seen.classes[0].response.mean(), 4e6 / 3, 0.02, "mean of the response");
 }
 
 TEST(a_task_that_wakes_beside_a_hog_waits_for_what_its_policy_lets_the_hog_have)
 {
+    const Times run = constant(100 * microsecond), pause = constant(20 * millisecond);
     const std::vector<Mix::Class> classes = {of("hog", 1, {}, Mix::Then::forever),
-                                             of("sleeper", 1, constant(100 * microsecond), Mix::Then::pause, constant(20 * millisecond))};
+                                             of("sleeper", 1, run, Mix::Then::pause, pause)};
     // Round robin never preempts: the sleeper waits until the hog's 100 ms are over, so on average for half of them.
     const Histogram slow = statistics_of("round_robin", classes, 200 * second).classes[1].wake_up;
     near(slow.mean(), 80e6, 0.02, "round robin: 100 ms of a turn, less the 20 of the pause");
@@ -81,9 +85,10 @@ TEST(a_task_that_wakes_beside_a_hog_waits_for_what_its_policy_lets_the_hog_have)
 
 TEST(what_tasks_do_is_the_same_under_every_policy)
 {
+    const Times pause = {Times::Shape::uniform, 5 * millisecond, 9 * millisecond, 0};
     const std::vector<Mix::Class> classes = {
-        of("interactive", 3, exponential(2 * millisecond), Mix::Then::pause, {Times::Shape::uniform, 5 * millisecond, 9 * millisecond, 0}),
-        of("requests", 4, {Times::Shape::mixture, millisecond, 20 * millisecond, 0.02}, Mix::Then::request, exponential(4 * millisecond))};
+        of("interactive", 3, exponential(2 * millisecond), Mix::Then::pause, pause),
+        requests("requests", 4, {Times::Shape::mixture, millisecond, 20 * millisecond, 0.02}, 4 * millisecond)};
     // The same requests come, and nearly all are done: the same work, whoever schedules it.
     std::uint64_t least = ~std::uint64_t{0}, most = 0;
     for (const PolicyKind *policy : policies()) {

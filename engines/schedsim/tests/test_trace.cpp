@@ -96,11 +96,13 @@ namespace
 const std::string lives =
     R"({"schedsim_trace":2,"cpus":1,"tasks":4,"length_ns":1000000,"tick_ns":0,"switches":9,"classes":["pair","timer"]})"
     "\n"
-    R"({"of":0,"nice":0,"beginning":"awake","acts":[["run",1000],["wake",1],["wait",0],["run",2000],["wake",3],["end",0]]})"
+    R"({"of":0,"nice":0,"beginning":"awake",)"
+    R"("acts":[["run",1000],["wake",1],["wait",0],["run",2000],["wake",3],["end",0]]})"
     "\n"
     R"({"of":0,"nice":0,"beginning":"asleep","acts":[["wait",0],["run",500],["wake",0],["wait",0]]})"
     "\n"
-    R"({"of":1,"nice":0,"beginning":"asleep","acts":[["sleep",100000],["run",300],["sleep",100000],["run",300],["end",0]]})"
+    R"({"of":1,"nice":0,"beginning":"asleep",)"
+    R"("acts":[["sleep",100000],["run",300],["sleep",100000],["run",300],["end",0]]})"
     "\n"
     R"({"of":0,"nice":5,"beginning":"unborn","acts":[["run",700],["end",0]]})"
     "\n";
@@ -162,11 +164,11 @@ TEST(what_is_wrong_with_recorded_lives_is_said_with_its_line)
         return complaint_of_lives(text.replace(text.find(from), from.size(), to));
     };
     check(complaint_of_lives(lives).empty(), "nothing is wrong");
-    check(changed("[\"wake\",1]", "[\"wake\",4]").starts_with("file:2: the number of \"wake\""), "a task that is not there");
+    check(changed("[\"wake\",1]", "[\"wake\",4]").starts_with("file:2: the number of \"wake\""), "whom it wakes");
     check(changed("[\"run\",500]", "[\"ran\",500]").starts_with("file:3: an act is"), "an act that is none");
     check(changed("\"of\":1", "\"of\":2").starts_with("file:4: of must be"), "a class that is not there");
     check(changed("\"unborn\"", "\"dead\"").starts_with("file:5: beginning must be"), "a beginning that is none");
-    check(changed("\"tasks\":4", "\"tasks\":5") == "file: says that it holds 5 tasks, and holds 4", "a task that is missing");
+    check(changed("\"tasks\":4", "\"tasks\":5") == "file: says that it holds 5 tasks, and holds 4", "one is missing");
     std::istringstream nothing("{}\n");
     try {
         version_of_recording(nothing, "file");

@@ -15,8 +15,7 @@ from steelyard.units import parse_duration
 
 
 def command(
-    load: str | None = None,
-    *,
+    *load: str,
     policy: str | None = None,
     costs: Path | None = None,
     cpus: int | None = None,
@@ -34,10 +33,10 @@ def command(
     Parameters
     ----------
     load
-        A load of the library, a TOML file of your own, or a recording by `steelyard observe --record`.
+        Loads of the library, TOML files of your own, or recordings by `steelyard observe --record`.
     policy
         Policies with commas between: ``linux_2_0_30,changed,sorted,o1,cfs,eevdf``. ``kernel`` does the load for real,
-        by the kernel of this machine, and holds the simulated ones against it.
+        by the kernel of this machine, and holds the simulated ones against it; ``all`` is every simulated one.
     costs
         Session that says what scheduling costs on a machine, by `switch/yield`. When left out: the load's own costs, or
         else the newest session of the sessions folder.
@@ -56,7 +55,7 @@ def command(
     json
         Print JSON; times are in nanoseconds where the name says so, and in seconds elsewhere.
     """
-    if load is None:
+    if not load:
         if json:
             output.print_json(shown.choices_as_json(simulation.library(), lab.policies()))
         else:
@@ -64,20 +63,31 @@ def command(
         return
     if runs < 1 or (cpus is not None and not 1 <= cpus <= 64):
         raise UsageError("--runs must be at least 1" if runs < 1 else "--cpus is from 1 to 64")
-    found = lab.simulate(
-        lab.find_load(load),
-        policy,
-        session=costs,
-        cpus=cpus,
-        length_ns=round(parse_duration(length) * 1e9) if length else None,
-        seed=seed,
-        runs=runs,
-    )
+    if chart is not None and len(load) > 1:
+        raise UsageError("--chart draws one load: name one, or leave --chart away")
+    found = [
+        lab.simulate(
+            lab.find_load(one),
+            policy,
+            session=costs,
+            cpus=cpus,
+            length_ns=round(parse_duration(length) * 1e9) if length else None,
+            seed=seed,
+            runs=runs,
+        )
+        for one in load
+    ]
     if markdown is not None:
-        write(markdown, shown.markdown(found))
+        write(markdown, shown.markdown(found, _typed(load, policy, markdown)))
     if chart is not None:
-        write(chart, shown.drawn(found, chart.suffix))
+        write(chart, shown.drawn(found[0], chart.suffix))
     if json:
-        output.print_json(shown.as_json(found))
-    else:
-        shown.show(found, output.console())
+        output.print_json(shown.as_json(found[0] if len(found) == 1 else found))
+        return
+    for one in found:
+        shown.show(one, output.console())
+
+
+def _typed(load: tuple[str, ...], policy: str | None, page: Path) -> str:
+    """What to type for the same page."""
+    return " ".join(["steelyard simulate", *load, *(["--policy", policy] if policy else []), "--markdown", str(page)])

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a live machine lies on the measured curves of what a switch costs by the number of contexts."""
+"""Where a live machine lies on the measured curves.
+
+They say what a switch costs by the number of contexts, and how long a sleeper takes to run by the number of busy tasks.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,10 @@ _FEWEST = 2  # a switch has one that leaves and one that comes
 #: (contexts, cost in seconds), rising.
 Points = list[tuple[int, float]]
 _MAIN = "switch/yield kind=process"
+#: What works beside a sleeper of wake/, and how many of it for each CPU.
+_LOAD, _LOADS = "load", "loads"
+_BUSY = "spin"
+_TAIL = "p99"
 
 
 class Placed(Record, frozen=True, kw_only=True):
@@ -34,6 +41,19 @@ class Placed(Record, frozen=True, kw_only=True):
     here: float
     at_p99: float
     at_benchmark: float
+    beyond: bool
+
+
+class Woken(Record, frozen=True, kw_only=True):
+    """How long a sleeper takes to run on this machine, in seconds: half of the wake-ups at most, and 99 % of them.
+
+    ``beyond``: the queue's 99 % point lies outside of what was measured. ``tail`` is None where it was not measured.
+    """
+
+    curve: str
+    title: str
+    here: float
+    tail: float | None
     beyond: bool
 
 
@@ -56,6 +76,7 @@ class Placing(Record, frozen=True, kw_only=True):
     own_share: float
     session: str | None
     curves: tuple[Placed, ...]
+    wakes: tuple[Woken, ...]
     main: Placed | None
     cpu_share: float | None
     skips: tuple[Skip | Missing, ...]
@@ -115,6 +136,7 @@ def place(observation: Observation, findings: Findings | None, *, why_not: str |
         own_share=observation.own_cpu_s / seconds,
         session=findings.path if findings and curves else None,
         curves=placed,
+        wakes=_wakes(observation, findings),
         main=main,
         cpu_share=switches_per_s * main.here / observation.cpus if main else None,
         skips=(*observation.skips, *((Missing(subject="place on the curves", reason=reason),) if reason else ())),
@@ -170,3 +192,54 @@ def _placed(name: str, title: str, metric: str, points: Points, lengths: Sequenc
         at_benchmark=cost_at(points, BENCHMARK),
         beyond=not points[0][0] <= p99 <= points[-1][0] or points[-1][0] < BENCHMARK,
     )
+
+
+def _wakes(observation: Observation, findings: Findings | None) -> tuple[Woken, ...]:
+    """Every kind of wake-up that was measured beside several numbers of busy tasks a CPU, on this machine."""
+    if findings is None or findings.void or findings.machine_key != observation.machine_key:
+        return ()
+    groups: dict[str, list[CaseFinding]] = defaultdict(list)
+    for case in findings.cases:
+        beside = case.parameters.get(_LOAD)
+        if case.probe.startswith("wake/") and case.placement == "same" and beside in ("none", _BUSY):
+            fixed = [f"{name}={value}" for name, value in case.parameters.items() if name not in (_LOAD, _LOADS)]
+            groups[" ".join([case.probe, *fixed])].append(case)
+    lengths, cpus = observation.lengths, observation.cpus
+    p99 = _with_sleeper(quantile(lengths, 0.99) / cpus)
+    found = []
+    for name, cases in groups.items():
+        points = _by_load(cases, cases[0].main.metric)
+        if len(points) < 2:
+            continue
+        tail = _by_load(cases, _TAIL)
+        found.append(
+            Woken(
+                curve=name,
+                title=findings.titles.get(cases[0].probe, ""),
+                here=_on_average(points, lengths, cpus),
+                tail=_on_average(tail, lengths, cpus) if len(tail) >= 2 else None,
+                beyond=p99 > points[-1][0],
+            )
+        )
+    return tuple(found)
+
+
+def _with_sleeper(busy: float) -> float:
+    """The tasks of a CPU when a sleeper wakes, itself included: 1 on an idle one, which has a logarithm."""
+    return busy + 1
+
+
+def _by_load(cases: Sequence[CaseFinding], metric: str) -> Points:
+    """(tasks of the CPU with the sleeper, seconds), rising; several cases beside no load are one point, the first."""
+    points: dict[int, float] = {}
+    for case in cases:
+        busy = int(case.parameters.get(_LOADS, 1)) if case.parameters[_LOAD] == _BUSY else 0
+        figure = case.figure(metric)
+        if figure is not None and figure.median > 0 and figure.unit == "s":
+            points.setdefault(round(_with_sleeper(busy)), figure.median)
+    return sorted(points.items())
+
+
+def _on_average(points: Points, lengths: Sequence[int], cpus: int) -> float:
+    costs = (count * cost_at(points, _with_sleeper(length / cpus)) for length, count in enumerate(lengths))
+    return sum(costs) / max(1, sum(lengths))

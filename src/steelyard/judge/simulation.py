@@ -20,6 +20,7 @@ from steelyard.errors import LoadError, UsageError
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.findings import Findings
 from steelyard.judge.stats.summary import summarise
+from steelyard.judge.studies import library as studies
 from steelyard.judge.studies import plain
 from steelyard.records import Record, Summary
 from steelyard.units import parse_duration
@@ -35,6 +36,8 @@ RECALCULATED_OVER_SEARCHED = 637 / 526
 _MOST_CONTEXTS = 512
 _CURVE = "switch/yield"
 _FEWEST_POINTS = 4
+#: So many times a quantile needs: ten are expected beyond it.
+ENOUGH = {"p50": 20, "p90": 100, "p99": 1000, "p99_9": 10_000}
 _SHAPES = ("exponential", "uniform", "mixture")
 
 Request = dict[str, Any]
@@ -68,11 +71,20 @@ class _Tasks(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     forever: bool = False
 
 
+class _Measured(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was measured of a load. ``figure``: as the simulator calls it. ``within``: how near a model comes."""
+
+    figure: str
+    mechanism: str
+    within: float
+
+
 class Load(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A load as its file says it. ``cpus``: of the load; a run may name others. ``place``: its file, or its name.
 
     ``model``: tasks are described here; the others are models of schedsim's own. ``policies``: under which it is
-    simulated where nobody asks for others. ``contexts``, ``others``: of the yielders.
+    simulated where nobody asks for others. ``contexts``, ``others``: of the yielders. ``published``: by policy the
+    published figures of a yield, with {contexts} for their number. ``measured``: figures of the load as it was.
     """
 
     title: str
@@ -85,6 +97,8 @@ class Load(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     costs: Costs | None = None
     contexts: tuple[int, ...] = ()
     others: int = 0
+    published: dict[str, str] = msgspec.field(default_factory=dict)
+    measured: tuple[_Measured, ...] = ()
     place: str = ""
     recorded: Recorded | None = None
 
@@ -99,6 +113,7 @@ class Recorded(Record, frozen=True, kw_only=True):
     by: str = "proc"
     length_ns: int = 0
     switches: int = 0
+    involuntary: int | None = None
     lost: int = 0
     tick_ns: int = 0
     time_at_length_ns: tuple[int, ...] = ()
@@ -275,7 +290,11 @@ def _mean_ns(times: Request) -> float:
 
 
 class Way(Record, frozen=True, kw_only=True):
-    """How a load is simulated: the CPUs and the length if not the load's own, the machine's tick, the costs."""
+    """How a load is simulated: the CPUs and the length if not the load's own, and the costs.
+
+    ``tick_ns``: between two interrupts of the timer, of policies that may have any: this machine's, for loads of tasks.
+    A recording has its own, and models of machines of then have what is usual.
+    """
 
     costs: Costs
     cpus: int | None = None
@@ -294,11 +313,10 @@ def requests(load: Load, policy: str, way: Way, seed: int) -> list[Request]:
                 {"do": "yield", **common, "contexts": contexts, "others": load.others} for contexts in load.contexts
             ]
         case "recording":
-            tick = {"tick_ns": way.tick_ns} if way.tick_ns else {}
-            return [{"do": "replay", **common, **tick, "trace": load.place}]
+            return [{"do": "replay", **common, "trace": load.place}]
         case "web_site":
             hours = (way.length_ns or length_ns(load)) / 3600e9
-            return [{"do": "web_site", **common, "hours": hours, "seed": seed, "tick_ns": way.tick_ns}]
+            return [{"do": "web_site", **common, "hours": hours, "seed": seed}]
     return [
         {
             "do": "tasks", **common, "seed": seed, "tick_ns": way.tick_ns,
@@ -403,11 +421,15 @@ def seen(answer: Request) -> Seen:
 
 
 class YieldSeen(Record, frozen=True, kw_only=True):
-    """One yield among so many contexts, in seconds, and the share of the yields that switch."""
+    """One yield among so many contexts, in seconds, and the share of the yields that switch.
+
+    ``published_s``: what was measured of it then, if it was.
+    """
 
     policy: str
     contexts: int
     yield_s: float
+    published_s: float | None = None
     switched_fraction: float
     recalculations_per_yield: float
 
@@ -420,10 +442,21 @@ class Against(Record, frozen=True, kw_only=True):
     ratio: Summary
 
 
+class Held(Record, frozen=True, kw_only=True):
+    """A figure that was measured of a load, and what each policy gives. ``within``: how near the load's model comes."""
+
+    mechanism: str
+    unit: str
+    measured: float
+    within: float
+    simulated: Mapping[str, float]
+
+
 class Simulated(Record, frozen=True, kw_only=True):
     """A load under several policies. ``runs``: of each policy, in the order of ``seeds``; the first one is shown.
 
-    ``costs_from``: in words where the costs are from. ``left_out``: what was asked for and could not be done.
+    ``machine``: whose kernel did the load for real. ``costs_from``: in words where the costs are from. ``left_out``:
+    what was asked for and could not be done.
     """
 
     load: str
@@ -433,9 +466,12 @@ class Simulated(Record, frozen=True, kw_only=True):
     fitted: Fitted | None = None
     titles: Mapping[str, str]
     seeds: tuple[int, ...]
+    tick_ns: int = 0
+    machine: str = ""
     runs: Mapping[str, tuple[Seen, ...]] = {}
     yields: tuple[YieldSeen, ...] = ()
     recorded: Recorded | None = None
+    held: tuple[Held, ...] = ()
     against: tuple[Against, ...] = ()
     left_out: tuple[str, ...] = ()
 
@@ -493,8 +529,7 @@ def curve(findings: Findings) -> list[tuple[int, float]]:
 
 
 def _yield_s(case: CaseFinding) -> float | None:
-    figure = case.figure("yield")
-    return figure.median if figure is not None and figure.unit == "s" and figure.median > 0 else None
+    return case.main.median if case.main.unit == "s" and case.main.median > 0 else None
 
 
 def to_calibrate(points: Sequence[tuple[int, float]], policy: str) -> list[Request]:
@@ -533,6 +568,33 @@ def calibrated(findings: Findings, kernel: str, policy: str, answers: Sequence[R
     )
 
 
+def _published() -> Mapping[str, tuple[float, str]]:
+    """Value and unit of every published figure, by its mechanism."""
+    return {one.figure.mechanism: (one.figure.value, one.figure.unit) for one in studies().figures}
+
+
+def published_yield(load: Load, policy: str, contexts: int) -> float | None:
+    """What was measured of a yield among so many contexts, in seconds, where somebody did."""
+    mechanism = load.published.get(policy, "").replace("{contexts}", str(contexts))
+    value, _ = _published().get(mechanism, (None, ""))
+    return value
+
+
+def held(load: Load, answers: Mapping[str, Request]) -> tuple[Held, ...]:
+    """What was measured of a load beside what each policy gives, as the simulator answers."""
+    known = _published()
+    return tuple(
+        Held(
+            mechanism=one.mechanism,
+            unit=known[one.mechanism][1],
+            measured=known[one.mechanism][0],
+            within=one.within,
+            simulated={policy: answer[one.figure] for policy, answer in answers.items()},
+        )
+        for one in load.measured
+    )
+
+
 # --- several runs, and the kernel -------------------------------------------------------------------------------------
 
 
@@ -542,8 +604,10 @@ def figures(one: Seen) -> dict[str, float]:
     for each in one.classes:
         found[f"{each.name}: CPU time"] = each.busy_share
         for kind, times in (("wake-up", each.wake_up), ("response", each.response)):
-            if times.count:
-                found |= {f"{each.name}: {kind} p50": times.p50_ns, f"{each.name}: {kind} p99": times.p99_ns}
+            known = {"p50": times.p50_ns, "p90": times.p90_ns, "p99": times.p99_ns}
+            found |= {
+                f"{each.name}: {kind} {name}": value for name, value in known.items() if times.count >= ENOUGH[name]
+            }
     return found
 
 

@@ -15,9 +15,12 @@ from steelyard.judge import simulation
 from steelyard.judge.findings import Findings, judge
 from steelyard.judge.simulation import KERNEL, Costs, Fitted, Load, Request, Seen, Simulated, Way
 from steelyard.keep import session as sessions
-from steelyard.measure import catalog
+from steelyard.measure import catalog, machine
 from steelyard.measure.recording import tick_ns
 from steelyard.records import Record
+
+#: In place of policies: every one that can be simulated.
+ALL = "all"
 
 
 class Policy(Record, frozen=True, kw_only=True):
@@ -79,10 +82,12 @@ def names_of(given: str | None, load: Load) -> list[str]:
     """The policies of a list with commas, by their own names; the load's own where none is given. Raises UsageError."""
     known = {name: one.name for one in policies() for name in (one.name, one.alias) if name} | {KERNEL: KERNEL}
     names = [name for name in given.split(",") if name] if given is not None else list(load.policies)
+    if names == [ALL]:
+        names = [one.name for one in policies()]
     for name in names:
         if name not in known:
             shorter = ", ".join(one.alias or one.name for one in policies())
-            raise UsageError(f"there is no policy {name!r}: take some of {shorter}, {KERNEL}")
+            raise UsageError(f"there is no policy {name!r}: take some of {shorter}, {KERNEL}, or {ALL}")
     if not names:
         raise UsageError("--policy names none: write some with commas between, such as linux_2_0_30,eevdf")
     return list(dict.fromkeys(known[name] for name in names))
@@ -151,7 +156,7 @@ def simulate(
     # A recording and the yielders have no chance in them: all runs would be the same.
     seeds = tuple(range(first, first + (runs if load.model in ("tasks", "web_site") else 1)))
     costs, words, fitted = costs_of(session, load)
-    way = Way(costs=costs, cpus=cpus, length_ns=length_ns, tick_ns=tick_ns() or 0)
+    way = Way(costs=costs, cpus=cpus, length_ns=length_ns, tick_ns=(tick_ns() or 0) if load.model == "tasks" else 0)
     known = {one.name: one for one in policies()}
     titles = {name: known[name].title for name in names if name in known}
     answers = {
@@ -165,10 +170,14 @@ def simulate(
         fitted=fitted,
         titles=titles,
         seeds=seeds,
+        tick_ns=way.tick_ns,
         recorded=load.recorded,
     )
     if load.model == "yield":
-        return msgspec.structs.replace(told, yields=_yields(answers))
+        return msgspec.structs.replace(told, yields=_yields(load, answers))
+    if length_ns is None and seed is None:
+        first_ones = {name: said[0] for name, said in answers.items()}
+        told = msgspec.structs.replace(told, held=simulation.held(load, first_ones))
     found = {name: tuple(simulation.seen(answer) for answer in said) for name, said in answers.items()}
     left_out: list[str] = []
     if KERNEL in names:
@@ -176,6 +185,7 @@ def simulate(
         done = tuple(one for one in real if isinstance(one, Seen))
         if len(done) == len(real):
             found[KERNEL] = done
+            told = msgspec.structs.replace(told, machine=_this_machine())
         else:
             left_out.append(f"{KERNEL}: {next(one for one in real if isinstance(one, str))}")
     if not found:
@@ -183,12 +193,18 @@ def simulate(
     return msgspec.structs.replace(told, runs=found, against=simulation.held_against(found), left_out=tuple(left_out))
 
 
-def _yields(answers: Mapping[str, Sequence[Request]]) -> tuple[simulation.YieldSeen, ...]:
+def _this_machine() -> str:
+    here = machine.survey()
+    return f"Linux {here.environment['kernel']} on {here.facts['cpu']}"
+
+
+def _yields(load: Load, answers: Mapping[str, Sequence[Request]]) -> tuple[simulation.YieldSeen, ...]:
     return tuple(
         simulation.YieldSeen(
             policy=name,
             contexts=one["contexts"],
             yield_s=one["yield_ns"] / 1e9,
+            published_s=simulation.published_yield(load, name, one["contexts"]),
             switched_fraction=one["switched_fraction"],
             recalculations_per_yield=one["recalculations_per_yield"],
         )

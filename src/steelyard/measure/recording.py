@@ -97,6 +97,7 @@ class Lives:
     began_ns: int | None = None
     ended_ns: int = 0
     switches: int = 0
+    involuntary: int = 0
     events: int = 0
     lost: int = 0
     _lives: dict[int, _Life] = field(default_factory=dict)
@@ -194,6 +195,7 @@ class Lives:
         life.since_ns = now_ns
         if switch["state"].startswith("R"):
             life.state = "ready"
+            self.involuntary += int(switch["next"]) != self.own
             return
         self._changes.append((now_ns, -1))
         if switch["state"][0] in "XZx":
@@ -286,6 +288,7 @@ class Lives:
             "length_ns": max(1, self.ended_ns - (self.began_ns or 0)),
             "tick_ns": tick_ns() or 0,
             "switches": self.switches,
+            "involuntary": self.involuntary,
             "events": self.events,
             "lost": self.lost,
             "time_at_length_ns": self.time_at_length_ns(),

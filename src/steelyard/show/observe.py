@@ -28,6 +28,7 @@ def show(placing: Placing, console: Console) -> None:
     _lengths(placing, console)
     _rates(placing, console)
     _curves(placing, console)
+    _wakes(placing, console)
     console.print(place_in_words(placing))
     console.print(
         f"observing took {100 * placing.own_share:.2f} % of a CPU and {seen.own_switches} switches, not counted above",
@@ -104,6 +105,21 @@ def _curves(placing: Placing, console: Console) -> None:
         figures = (curve.here, curve.at_p99, curve.at_benchmark)
         named = words(*([f"{curve.title}  "] if curve.title else []), (curve.curve, "cyan"))
         table.add_row(named, curve.metric, *(format_quantity(figure, "s") for figure in figures), far)
+    console.print(table)
+    console.print()
+
+
+def _wakes(placing: Placing, console: Console) -> None:
+    if not placing.wakes:
+        return
+    console.print("how long a sleeper takes to run here, beside as many busy tasks", style="bold")
+    numbers = ("half at most", "99 % at most")
+    table = grid(("curve", *numbers), numbers)
+    for one in placing.wakes:
+        far = " (end of the curve)" if one.beyond else ""
+        named = words(*([f"{one.title}  "] if one.title else []), (one.curve, "cyan"))
+        tail = "–" if one.tail is None else format_quantity(one.tail, "s")
+        table.add_row(named, format_quantity(one.here, "s"), tail, far)
     console.print(table)
     console.print()
 

@@ -36,6 +36,23 @@ def a_session(kind="process"):
     return weighed({f"switch/yield[contexts={n},kind={kind}]@same": steady(n * 1e-6) for n in (2, 4, 8, 40)})
 
 
+def test_a_sleeper_takes_as_long_as_beside_the_tasks_that_are_busy():
+    costs = {
+        "wake/timer[load=none,loads=1,nice=0]@same": steady(50e-6),
+        "wake/timer[load=spin,loads=1,nice=0]@same": steady(2e-3),
+        "wake/timer[load=spin,loads=3,nice=0]@same": steady(4e-3),
+        "wake/timer[load=memory,loads=1,nice=0]@same": steady(9e-3),
+    }
+    session = weighed({**costs, **{f"switch/yield[contexts={n},kind=process]@same": steady(1e-6) for n in (2, 4)}})
+    # Two CPUs: half of the time nobody is busy, half of the time two are, one a CPU.
+    [one] = place(an_observation(5, 0, 5, cpus=2), judge(session)).wakes
+    assert one.curve == "wake/timer nice=0"
+    assert one.here == pytest.approx((50e-6 + 2e-3) / 2, rel=0.02)
+    assert (one.tail, one.beyond) == (None, False)
+    assert place(an_observation(*[0] * 20, 5), judge(session)).wakes[0].beyond
+    assert place(an_observation(1, 1), judge(a_session())).wakes == ()
+
+
 def test_quantiles_are_lengths_that_were_seen():
     lengths = (0, 90, 0, 9, 0, 1)
     assert (quantile(lengths, 0.5), quantile(lengths, 0.9), quantile(lengths, 0.99), quantile(lengths, 1.0)) == (

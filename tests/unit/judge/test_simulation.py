@@ -2,6 +2,7 @@
 """Loads are read, refused and asked about; answers become figures; a simulation is held against a kernel."""
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from steelyard.judge.findings import judge
 from steelyard.judge.reasons import Reason, Why
 from steelyard.judge.simulation import Costs, Way
 from tests.making import a_case, a_run_each, a_session
+from tests.unit.judge.sessions import steady, weighed
 
 WAY = Way(costs=Costs(entry_ns=100))
 TASKS = 'title = "x"\n[[tasks]]\nname = "a"\n'
@@ -57,6 +59,14 @@ def test_what_no_load_can_be_is_one_sentence_with_its_place(text, sentence):
         load(text)
     assert sentence in str(error.value)
     assert str(error.value).startswith("x.toml")
+
+
+def test_every_key_of_a_load_is_in_the_reference():
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "loads.md").read_text()
+    made_by_the_reader = {"place", "recorded"}
+    for kind in (simulation.Load, simulation._Tasks, Costs):
+        for name in {*kind.__struct_fields__} - made_by_the_reader:
+            assert f"`{name}`" in page or f"`[[{name}]]`" in page, name
 
 
 def test_times_are_asked_for_in_nanoseconds():
@@ -135,6 +145,32 @@ def test_costs_are_fitted_to_all_points_and_tried_on_every_second():
     assert [one["fitted"] for one in whole["points"]] == [True] * 4
     assert [one["fitted"] for one in half["points"]] == [True, False, True, True]
     assert whole["points"][3] == {"policy": "eevdf", "contexts": 64, "ns": pytest.approx(400), "fitted": True}
+
+
+def test_the_curve_of_a_session_is_that_of_processes_on_one_cpu():
+    costs = {f"switch/yield[contexts={n},kind=process]@same": steady(n * 1e-6) for n in (8, 1, 64, 2, 4096)}
+    costs |= {f"switch/yield[contexts={n},kind=thread]@same": steady(1e-6) for n in (1, 2, 4, 8)}
+    found = simulation.curve(judge(weighed(costs)))
+    assert [contexts for contexts, _ in found] == [1, 2, 8, 64], "4096 are beyond what is simulated"
+    assert found[2][1] == pytest.approx(8e-6, rel=0.02)
+    threads = {name: cost for name, cost in costs.items() if "thread" in name}
+    with pytest.raises(UsageError, match="has 0 points of switch/yield by contexts, and costs need 4"):
+        simulation.curve(judge(weighed(threads)))
+
+
+def test_the_costs_of_a_kernel_of_today_have_the_recalculation_of_1998():
+    findings = judge(weighed({"switch/yield[contexts=2,kind=process]@same": steady(1e-6)}))
+    answer = {
+        "costs": {"entry_ns": 1, "search_ns": 526, "recalculation_ns": 0, "change_ns": 3},
+        "points": [{"contexts": 2, "ns": 1000.0, "simulated_ns": 900.0, "fitted": True}],
+        "worst_fitted": 0.1,
+        "worst_predicted": 0.2,
+    }
+    costs, fitted = simulation.calibrated(findings, "6.18", "eevdf", [answer, answer])
+    assert costs == Costs(entry_ns=1, search_ns=526, recalculation_ns=637, change_ns=3)
+    assert (fitted.worst, fitted.worst_predicted, fitted.points[0].simulated_s) == (0.1, 0.2, pytest.approx(9e-7))
+    costs, _ = simulation.calibrated(findings, "2.0.30", "linux_2_0_30", [answer, answer])
+    assert costs.recalculation_ns == 0
 
 
 def test_recordings_of_either_kind_can_be_read_back_from_what_is_written():

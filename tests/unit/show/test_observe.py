@@ -5,6 +5,7 @@ import io
 
 from steelyard.judge.findings import judge
 from steelyard.judge.placing import place
+from steelyard.records import Recording
 from steelyard.show import observe
 from steelyard.show.console import Console
 from tests.unit.judge.sessions import steady, weighed
@@ -26,6 +27,25 @@ def test_distribution_rates_and_place_are_all_there():
     assert "10.0 % of the time" in text
     assert "switch/yield kind=process" in text
     assert "observing took 0.20 % of a CPU" in text
+
+
+def test_how_long_a_sleeper_takes_is_there_where_it_was_measured():
+    wakes = {f"wake/timer[load={load},loads=1]@same": steady(s) for load, s in (("none", 5e-5), ("spin", 2e-3))}
+    session = weighed({**wakes, **{f"switch/yield[contexts={n}]@same": steady(1e-6) for n in (2, 40)}})
+    text = shown(an_observation(0, 9), judge(session))
+    assert "how long a sleeper takes to run here" in text
+    assert "wake/timer" in text
+    assert "2.00 ms" in text
+    assert "sleeper" not in shown(an_observation(), judge(a_session()))
+
+
+def test_what_was_recorded_is_said_with_what_is_missing():
+    traced = Recording(by="tracepoints", events=90, lost=2, switches=40)
+    assert "recorded by tracepoints: 90 events, 40 switches; 2 events are missing" in shown(
+        an_observation(recording=traced)
+    )
+    by_proc = shown(an_observation(recording=Recording(by="proc", why="only root may trace the kernel")))
+    assert "of 4000 switches only the number is known (only root may trace the kernel)" in by_proc
 
 
 def test_a_long_queue_stays_a_page():

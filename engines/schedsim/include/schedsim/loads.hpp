@@ -87,7 +87,7 @@ class WebSite final : public Load
 struct Times {
     enum class Shape : std::uint8_t { constant, uniform, exponential, mixture };
     Shape shape = Shape::constant;
-    // The time; the least and the most; the mean; or two means of exponential times, of which `share` are of the second.
+    // The time; the least and the most; the mean; or the means of two exponential ones, `share` of the second.
     Nanoseconds a = 0, b = 0;
     double share = 0;
     Nanoseconds draw(Random &random) const;
@@ -153,8 +153,8 @@ class Mix final : public Load
     std::vector<Group> groups_;
 };
 
-// The lives of tasks as they were recorded: how long each ran, how long it slept, whom it woke and when it ended. A task
-// that another one woke waits for that one again, and a task that the kernel woke sleeps as long as it did.
+// The lives of tasks as they were recorded: how long each ran, how long it slept, whom it woke and when it ended. A
+// task that another one woke waits for that one again, and a task that the kernel woke sleeps as long as it did.
 class Recorded final : public Load
 {
   public:
