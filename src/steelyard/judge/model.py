@@ -294,6 +294,8 @@ def _nearest(cases: Iterable[CaseRuns], load: Serving) -> CaseRuns | None:
 
     def far(runs: CaseRuns) -> float:
         at = runs.planned.case.parameters
+        if at.get("arrivals") == "closed" or at.get("waits_for", "timer") != "timer":
+            return math.inf
         if at.get("cores") != load.cores or bool(at.get("wait_us")) != bool(load.wait_us) or not at.get("rate"):
             return math.inf
         if runs.planned.case.placement != load.placement or not np.isfinite(_sample(runs, "beside_work")).any():
@@ -362,7 +364,7 @@ def _predict(basis: CaseRuns, cases: Sequence[CaseRuns], load: Serving, language
 
 def _cpus(cases: Iterable[CaseRuns], load: Serving) -> float:
     """How many of its CPUs a model can use: what it did where each connection asked again at once."""
-    closed = [runs for runs in cases if runs.planned.case.parameters.get("rate") == 0]
+    closed = [runs for runs in cases if runs.planned.case.parameters.get("arrivals") == "closed"]
     shares = [_middle(runs, "share") for runs in closed if runs.planned.case.parameters.get("cores") == load.cores]
     known = [share for share in shares if share]
     return load.cores * min(1.0, max(known)) if known else (1.0 if load.cores == 1 else math.nan)

@@ -171,6 +171,11 @@ def test_outside_of_what_was_measured_nothing_is_predicted(load):
     assert (found.models, found.cannot) == ((), {"epoll": "was not measured near this load"})
 
 
+def test_a_closed_load_has_no_rate_and_predicts_nothing():
+    session = served({"epoll": 20e-6}, at=a_demand(arrivals="closed"))
+    assert predict(session, a_demand(), LANGUAGES).models == ()
+
+
 def test_languages_that_may_not_be_used_are_left_out():
     found = predict(served({"epoll": 20e-6, "goroutine": 30e-6}), a_demand(languages=("go",)), LANGUAGES)
     assert [model.way for model in found.models] == ["goroutine"]
