@@ -294,7 +294,8 @@ class pool final : public executor
     {
         const auto due = [this] { return work_left() || stopping_.load(std::memory_order_seq_cst); };
         using detail::gate;
-        const gate::kind how = self.reactor_.nothing_due() ? gate::futex : gate::poll;
+        // A stop that comes while a timer fires is a request that nobody would hear who sleeps on the futex.
+        const gate::kind how = self.reactor_.used() ? gate::poll : gate::futex;
         self.opened_ns_.store(0, std::memory_order_relaxed);
         if (!sleepers_.lie_down(self, how, due))
             return;

@@ -112,6 +112,7 @@ class reactor
 
     void add(detail::timer &timer) noexcept
     {
+        used_ = true;
         timers_.insert(timer);
     }
 
@@ -124,6 +125,7 @@ class reactor
     // Calls operation.complete later, with the result set. Throws std::system_error without any interface.
     void start(detail::io_wait &operation)
     {
+        used_ = true;
         if (io_ == nullptr) [[unlikely]]
             open_io();
         const bool bounded = is_bounded(operation);
@@ -213,6 +215,12 @@ class reactor
     [[nodiscard]] bool nothing_due() const noexcept
     {
         return timers_.first() == nullptr && statistics_.in_flight == 0 && deferred_.empty() && requests_.empty();
+    }
+
+    // Whether it has ever had a timer or I/O: a request may then come at any time, also for what has just completed.
+    [[nodiscard]] bool used() const noexcept
+    {
+        return used_;
     }
 
     // Worth polling while there is other work.
@@ -342,6 +350,7 @@ class reactor
 
     reactor_options options_;
     int wake_fd_;
+    bool used_ = false;
     std::atomic<bool> asleep_{false};
     std::atomic<std::size_t> abandoned_{0};
     detail::inbox<detail::reactor_request> requests_;
