@@ -96,3 +96,26 @@ TEST("a pool without work sleeps and does not wake by itself; one item wakes one
     std::this_thread::sleep_for(20ms);
     CHECK(pool.statistics().slept == 24);
 }
+
+TEST("a worker that rests after a timer hears what is asked of its reactor")
+{
+    coro::pool pool(1);
+    coro::reactor *at = nullptr;
+    coro::sync_wait([](coro::reactor *&here) -> lazy<> {
+        co_await coro::sleep(1ms);
+        here = &coro::reactor::current();
+    }(at), &pool);
+    const std::size_t before = pool.statistics().slept;
+    coro::sync_wait([]() -> lazy<> { co_return; }(), &pool);
+    while (pool.statistics().slept == before)
+        std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(20ms); // it counts itself asleep just before it is
+    struct asking : coro::detail::reactor_request {
+        std::atomic<bool> heard{false};
+    } asked;
+    asked.run = [](coro::detail::reactor_request &self, coro::reactor &) { static_cast<asking &>(self).heard = true; };
+    at->request(asked);
+    for (int i = 0; i < 10'000 && !asked.heard; i++)
+        std::this_thread::sleep_for(1ms);
+    CHECK(asked.heard);
+}
