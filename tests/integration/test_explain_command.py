@@ -44,7 +44,8 @@ def test_a_session_says_what_it_lacks(kept, capsys):
     assert "steelyard explain 'switch/pipe[kind=thread]@same' --measure" in printed
 
 
-def test_without_a_case_all_composites_are_listed(kept, capsys):
+def test_without_a_case_all_composites_are_listed(kept, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # no cell is wrapped
     sessions.sessions_folder().mkdir()
     kept.rename(sessions.sessions_folder() / kept.name)
     assert main(["explain"]) == 0

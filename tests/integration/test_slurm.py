@@ -109,8 +109,8 @@ def test_nine_sessions_on_three_nodes_whatever_is_killed_meanwhile(cluster, fold
     finish(client)
     cluster.kill("slurmctld")
     cluster.start_node("n1")
-    # A controller that begins anew knows no node until it has heard of it, which takes a busy host seconds.
-    clients = [start(cluster, *RESUME[:-1], "60s", folder.path) for _ in range(2)]
+    # A controller that begins anew knows no node until it has heard of it, which takes a busy host a minute and more.
+    clients = [start(cluster, *RESUME[:-1], "5m", folder.path) for _ in range(2)]
     processes.until(lambda: len(folder.delivered()) >= 3, "what was placed goes on without a controller", PATIENCE_S)
     cluster.start_controller()
     ended = [finish(client) for client in clients]

@@ -440,8 +440,10 @@ def _find_operations(probe: Probe, target_ns: int) -> int:
 def _selftest(probe: Probe) -> None:
     probe.setup()
     value = _batch(probe, _SELFTEST_OPERATIONS)
-    if value.operations < _SELFTEST_OPERATIONS:
-        fail(f"{_SELFTEST_OPERATIONS} operations were asked for and {value.operations} done")
+    # How many others do in a time is up to the machine.
+    asked = _SELFTEST_OPERATIONS if probe.works_itself else 1
+    if value.operations < asked:
+        fail(f"{asked} operations were asked for and {value.operations} done")
     probe.teardown()
     probe.selftest()
 

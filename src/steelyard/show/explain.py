@@ -55,10 +55,10 @@ def show_short(findings: Explanations, console: Console) -> None:
             residual,
             word,
         )
-    for absent in findings.absent:
-        row = words(absent.composite, style="cyan"), absent.case, _NOTHING, _NOTHING, _NOTHING
-        table.add_row(*row, words("not in the session", style="dim"))
     console.print(table)
+    if findings.absent:
+        names = ", ".join(absent.composite for absent in findings.absent)
+        console.print(words(("not in the session: ", "dim"), (names, "cyan")))
     console.print()
     console.print(
         "`steelyard explain CASE` shows the parts, `steelyard explain CASE --measure` measures what it needs.",
@@ -164,7 +164,7 @@ def share(each: Sum) -> str:
 
 def _short(one: Explanation) -> str:
     """The state in a word where one says enough."""
-    return said(one) if one.state in {State.INCOMPLETE, State.OVER_EXPLAINED} else one.state.value
+    return said(one) if one.state is State.INCOMPLETE else one.state.value
 
 
 def _head(findings: Explanations, console: Console) -> None:
