@@ -89,4 +89,8 @@ def test_a_choice_of_a_server_ends_with_a_sweep_of_its_workers(shop):
     chosen = json.loads(done.stdout)
     assert chosen["servers"] is None
     assert {(row["workers"], row["threads"]) for row in chosen["sweep"]["rows"]} == {(1, 0), (1, 4)}
-    assert chosen["knee"]["row"]["workers"] == 1
+    # Nothing is said of a session that is void, or that was so slow that its budget ended before the second row.
+    told = chosen["sweep"]["void"] is None and any(row["against"] for row in chosen["sweep"]["rows"])
+    assert (chosen["knee"] is not None) == told
+    if told:
+        assert chosen["knee"]["row"]["workers"] == 1
