@@ -27,15 +27,17 @@ $(VENV)/.built: pyproject.toml $(NATIVE) $(VENV)/.compilers
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: \
 	install Python 3.11 or later with venv (Debian: apt-get install python3-venv)"; exit 69; }
 	$(BIN)/pip install --quiet --upgrade "pip>=23" scikit-build-core ninja cmake nlohmann-json
-	$(BIN)/pip install --quiet --no-build-isolation --editable .
-	@$(BIN)/pip install --quiet --no-build-isolation --editable '.[mechanisms]' || echo "make: greenlet or uvloop cannot \
-	be installed for this Python; their probes are skipped"
-	@# One by one where they can't be had together: some are built from source, with libraries that may be missing.
-	@servers=$$($(BIN)/python -c "import tomllib; \
-	print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['servers'])"); \
-	$(BIN)/pip install --quiet $$servers 2>/dev/null || for server in $$servers; do \
-		$(BIN)/pip install --quiet "$$server" 2>/dev/null || \
-		echo "make: $$server cannot be installed for this Python; what needs it is skipped"; done
+	@echo 'make: building the probes; the first time this takes minutes'
+	@# The servers and what else is measured are fetched while the probes are compiled. One by one where they can't be had
+	@# together: some are built from source, with libraries that may be missing.
+	@others=$$($(BIN)/python -c "import tomllib; \
+	extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; \
+	print(*extras['mechanisms'], *extras['servers'])"); \
+	test -e $@ || $(BIN)/pip wheel --quiet --wheel-dir build/wheels $$others >/dev/null 2>&1 & \
+	$(BIN)/pip install --quiet --no-build-isolation --editable . || exit; wait; \
+	$(BIN)/pip install --quiet --find-links build/wheels $$others 2>/dev/null || for other in $$others; do \
+		$(BIN)/pip install --quiet --find-links build/wheels "$$other" 2>/dev/null || \
+		echo "make: $$other cannot be installed for this Python; what needs it is skipped"; done
 	@touch $@
 
 # The server wheat has its own wheel, built where cargo is. What fails there is one line, and all else goes on.

@@ -33,6 +33,23 @@ def test_the_screen_of_the_readme_is_what_the_program_prints(printed):
     assert wanted in there, f"put this into README.md, if it is right:\n{screen}"
 
 
+def test_what_the_readme_concludes_from_the_screen_stands_on_it(printed):
+    def nanoseconds(line: str) -> list[float]:
+        units = {"ns": 1, "µs": 1e3, "ms": 1e6}
+        return [float(number) * units[unit] for number, unit in re.findall(r"([\d.]+) (ns|µs|ms)", line)]
+
+    created = printed[printed.index("CREATE, AND END") :].splitlines()
+    ((goroutine, *_), (thread, *_)) = (
+        nanoseconds(next(line for line in created if line.startswith(name))) for name in ("goroutine ", "thread ")
+    )
+    one_cpu, two_cpus = nanoseconds(next(line for line in printed.splitlines() if line.startswith("pipe ")))
+    said = re.search(r"a thread costs (\S+) times a goroutine here.* a pipe (\S+) times", README.read_text())
+    assert said is not None
+    # The printed figures have three digits.
+    assert float(said[1]) == pytest.approx(thread / goroutine, rel=0.015)
+    assert float(said[2]) == pytest.approx(two_cpus / one_cpu, rel=0.015)
+
+
 def test_the_screen_of_a_whole_first_session_is_one_screen(printed):
     lines = printed.splitlines()
     assert len(lines) <= 60
