@@ -182,7 +182,7 @@ static const struct probe fork_burst_probe = {
         {.name = "first", .doc = "who shall run first: the parent goes on, or yields to the child",
          .choices = "parent,child", .sweep = "parent,child"},
         {.name = "outstanding", .doc = "children created before all are waited for", .unit = "1",
-         .sweep = "100,2,8,32,300,1000", .brief = "100", .min = 1, .max = 100000},
+         .sweep = "100,2,4,8,16,32,300,1000", .brief = "100", .min = 1, .max = 100000},
         {.name = "reap", .doc = "who meets the children that have ended: waitpid() by their PIDs after the last fork, or "
                                 "a handler of SIGCHLD meanwhile",
          .choices = "waitpid,signal", .sweep = "waitpid,signal", .brief = "waitpid"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contexts that nobody pins are given time to be spread over the CPUs before anything is timed."""
+"""Contexts and children that nobody pins are given time to be spread over the CPUs before anything is timed."""
 
 import json
 import subprocess
@@ -78,10 +78,10 @@ def batches(tried, *arguments) -> int:
     return value["counts"]["batches"]
 
 
-def test_contexts_that_nobody_pins_run_untimed_first(tried):
-    assert batches(tried, "--placement", "free") > 10
+@pytest.mark.parametrize("beside", ["yes", "no"])
+def test_what_nobody_pins_runs_untimed_first_whether_contexts_run_beside_it_or_it_makes_children(tried, beside):
+    assert batches(tried, "--placement", "free", f"beside={beside}") > 10
 
 
-@pytest.mark.parametrize("arguments", [("--placement", "same"), ("--placement", "free", "beside=no")])
-def test_nothing_is_waited_for_where_nothing_is_to_be_spread(tried, arguments):
-    assert batches(tried, *arguments) == 2
+def test_nothing_is_waited_for_on_one_cpu(tried):
+    assert batches(tried, "--placement", "same") == 2

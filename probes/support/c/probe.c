@@ -702,12 +702,13 @@ static void count_values(struct probe_run *run, uint64_t operations, struct prob
     counters_close();
 }
 
-/* Contexts that nobody pins begin on the CPU of the one that started them. The kernel spreads them over the CPUs some tens
- * of milliseconds later, and a round trip over a pipe then takes ten times as long: what was timed before that would
- * be a mixture of both, by how long the run was. So batches go untimed until that is over. */
+/* Contexts and children that nobody pins begin on the CPU of the one that started them. The kernel spreads them over the
+ * CPUs some tens of milliseconds later: a round trip over a pipe then takes ten times as long, a thread created and joined
+ * twice. What was timed before that would be a mixture of both, by how long the run was. So batches go untimed until that
+ * is over. */
 static void settle(struct probe_run *run)
 {
-    if (run->placement != PROBE_FREE || !run->contexts)
+    if (run->placement != PROBE_FREE)
         return;
     uint64_t end_ns = probe_now_ns() + SETTLED_NS, operations = 1;
     while (probe_now_ns() < end_ns)
