@@ -26,8 +26,6 @@ from steelyard.records import Case, CasePattern, Record, Session, Skip
 MOST_TELLING = 5
 #: Points of a sweep that are measured for a growth, which five decide at the least, and for a flat line.
 POINTS_OF_GROWTH, POINTS_OF_FLAT = 8, 5
-#: Blocks of the points of a growth: it is that of their medians.
-_BLOCKS_OF_GROWTH = 10
 #: Runs that take as long as the pilot of a case, which has few values and looks for their length.
 _PILOT_RUNS = 1.5
 
@@ -145,8 +143,7 @@ def needs(study: Study) -> tuple[Need, ...]:
 def _of_claim(claim: Claim, blocks: int) -> Iterator[Need]:
     match claim.test:
         case Growth(along=along):
-            few = min(blocks, _BLOCKS_OF_GROWTH)
-            yield Need(case=along.of.case, blocks=few, along=along, points=POINTS_OF_GROWTH)
+            yield Need(case=along.of.case, blocks=blocks, along=along, points=POINTS_OF_GROWTH)
         case Flat(along=along):
             yield Need(case=along.of.case, blocks=blocks, along=along, points=POINTS_OF_FLAT)
         case _ as test:

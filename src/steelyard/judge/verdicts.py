@@ -298,8 +298,8 @@ def _growth(points: dict[int, Column], rule: Growth, cpus: int) -> _Evidence:
 
 
 def _fit(n: Sequence[int], table: FloatArray, cpus: float | None) -> growth.Growth:
-    """The growth of the points' levels over the blocks (columns of the table)."""
-    return growth.fit_growth(n, growth.levels(table), cpus=cpus)
+    """The growth of the points' medians over the blocks (columns of the table)."""
+    return growth.fit_growth(n, np.nanmedian(table, axis=1), cpus=cpus)
 
 
 def _too_few_points(verdict: ClaimVerdict, sweep: Sweep, points: int, needed: int) -> NoAnswer:

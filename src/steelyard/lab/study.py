@@ -242,7 +242,7 @@ def _plan(studies: Sequence[Study], outlook: Outlook, settings: Settings) -> str
     names = ", ".join(study.source.name for study in studies)
     statements = sum(len(study.claims) for study in studies)
     few = sum(blocks < outlook.blocks for blocks in outlook.blocks_of.values())
-    tables = f" ({few} of them, which only tables, figures and curves need, in fewer)" if few else ""
+    tables = f" ({few} of them, which only tables and figures need, in fewer)" if few else ""
     bounded = f"; {settings.budget} at the most" if settings.budget else ""
     return (
         f"{names}: {len(outlook.run_s)} cases in {outlook.blocks} blocks{tables}, by which {statements} statements can "

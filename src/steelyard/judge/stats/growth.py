@@ -6,8 +6,7 @@ proportional to cost. Akaike weights, corrected for few points, say how far the 
 shown or excluded by an interval for the rise over the range, because a criterion alone never accepts that something
 is flat.
 Source: Burnham & Anderson 2002, Model Selection and Multimodel Inference, sections 2.4, 2.6 and 2.9; non-negative least
-squares after Lawson & Hanson 1974, chapter 23; levels of blocks after the median polish of Tukey 1977, Exploratory Data
-Analysis, chapter 11.
+squares after Lawson & Hanson 1974, chapter 23.
 """
 
 import math
@@ -78,21 +77,6 @@ class _Fit:
     criterion: float
 
 
-def levels(table: FloatArray) -> FloatArray:
-    """The level of each point (row) over the blocks (columns) of positive costs; NaN where a block has no run of it.
-
-    A block is a matched set: how fast the machine was in it, the median of its points' distances from their own medians,
-    is taken off first. A block with half of the points or fewer tells nothing of that, and is left out unless a point
-    is in such blocks alone.
-    """
-    there = np.isfinite(table)
-    matched = 2 * there.sum(axis=0) > len(table)
-    kept = matched if there[:, matched].any(axis=1).all() else there.any(axis=0)
-    logs = np.log(table[:, kept])
-    speed = np.nanmedian(logs - np.nanmedian(logs, axis=1, keepdims=True), axis=0)
-    return np.asarray(np.exp(np.nanmedian(logs - speed, axis=1)), dtype=np.float64)
-
-
 def fit_growth(
     n: npt.ArrayLike,
     cost: npt.ArrayLike,
@@ -102,8 +86,8 @@ def fit_growth(
 ) -> Growth:
     """The growth of a cost over a sweep.
 
-    n: positive, at least 1 each, five different ones or more for an answer; cost: one positive number each (its
-    level over the blocks), in the same order. cpus: where a break is allowed, if at least two n lie on each side and six in
+    n: positive, at least 1 each, five different ones or more for an answer; cost: one positive number each (the
+    sample's median), in the same order. cpus: where a break is allowed, if at least two n lie on each side and six in
     all.
     flat_within: a rise over the whole range that is surely below this fraction is not growth.
     Raises ValueError on different lengths and on values that are not finite and positive, or an n below 1.

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.judge.stats.growth import fit_growth, levels
+from steelyard.judge.stats.growth import fit_growth
 
 DECADES = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256])
 AROUND_FOUR_CPUS = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32])
@@ -92,29 +92,3 @@ def test_wrong_answers_are_rare():
 def test_arguments_are_checked(n, cost):
     with pytest.raises(ValueError, match=r"cost|sample"):
         fit_growth(n, cost)
-
-
-def test_a_block_in_which_the_machine_was_slow_is_slow_for_all_points():
-    """Ten blocks whose speeds differ by a tenth, beside noise of 1 %: the levels keep to that, the medians do not."""
-    random = np.random.default_rng(5)
-    cost = SHAPES["log n"](DECADES)
-    speed = np.exp(random.normal(0, 0.1, 10))
-    off = []
-    for estimate in (levels, lambda table: np.median(table, axis=1)):
-        tables = [cost[:, None] * speed * np.exp(random.normal(0, 0.01, (cost.size, 10))) for _ in range(50)]
-        found = np.log([estimate(table) / cost for table in tables])
-        off.append(np.sqrt(np.mean((found - found.mean(axis=1, keepdims=True)) ** 2)))
-    assert off[0] < 0.006 < 0.012 < off[1]
-
-
-def test_blocks_with_few_of_the_points_do_not_shift_those():
-    table = np.outer(SHAPES["n"](DECADES), [1.0, 1.01, 0.99])
-    alone = np.full((DECADES.size, 6), np.nan)
-    alone[3] = 2 * table[3, 0]
-    assert levels(np.hstack([table, alone])) == pytest.approx(levels(table))
-    assert levels(table) == pytest.approx(table[:, 0])
-
-
-def test_a_point_that_is_in_no_whole_block_has_a_level():
-    table = np.array([[1.0, 1.0, np.nan], [2.0, 2.0, np.nan], [np.nan, np.nan, 3.0]])
-    assert levels(table) == pytest.approx([1.0, 2.0, 3.0])
