@@ -16,6 +16,11 @@ final class ServeJavaThread extends Service {
     }
 
     @Override
+    String each() {
+        return "thread";
+    }
+
+    @Override
     ThreadFactory threads() {
         return body -> new Thread(body);
     }

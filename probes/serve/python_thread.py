@@ -24,4 +24,4 @@ def _serve() -> None:
         threading.Thread(target=serve.connection, args=(taken,), daemon=True).start()
 
 
-serve.main("Python thread a connection", "documentation of socketserver", _serve)
+serve.main("Python thread a connection", "documentation of socketserver", _serve, each="thread")

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every model of serve/ answers as the service does, to clients of every kind. Models are found by looking.
 
-A model is started here as the instrument starts it, with --serve, and asked by sockets; what the instrument looks for
-in a run is held by test_every_probe.py.
+A model is started here as the instrument starts it, with --serve, and asked by sockets; what the instrument makes of a
+run is in test_serve_instrument.py.
 """
 
 import contextlib
-import importlib
 import json
 import os
 import resource
@@ -14,7 +13,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import threading
 import time
 
@@ -23,31 +21,12 @@ import pytest
 from steelyard.measure import catalog
 from tests import processes
 from tests.long import LONG
+from tests.protocol.serving import MODELS, drive
 
-MODELS = {
-    name.partition("/")[2]: path
-    for name, path in catalog.find_programs(catalog.probe_folders()).items()
-    if name.startswith("serve/")
-}
 #: Those that keep a process or a thread for each connection have no more connections than these.
 FEW = {"prefork": 90, "fork": 500}
 MANY = 10_000 if LONG else 1_000
 TARGET = "/1000/0/1/0/64"
-
-
-def _instrument():
-    """The module drive.py, whose own modules have names that others have as well."""
-    before, known = list(sys.path), set(sys.modules)
-    sys.path.insert(0, str(catalog.native_folder() / "probes" / "support" / "serve"))
-    try:
-        return importlib.import_module("drive")
-    finally:
-        sys.path[:] = before
-        for name in set(sys.modules) - known:
-            del sys.modules[name]
-
-
-drive = _instrument()
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -235,23 +214,3 @@ def test_the_second_service_answers_each_asker():
         assert slow.recv(8, socket.MSG_WAITALL) == b"00030d40"
     service.communicate()
     assert service.returncode == 0, "it ends with its standard input"
-
-
-def test_quantiles_are_those_of_the_merged_histogram():
-    once, twice = [(10, 1), (1 << 20, 1)], [(10, 2)]
-    together = drive.merged([once, twice])
-    assert together == {10: 3, 1 << 20: 1}
-    assert drive.quantile(together, 0.5) == 10e-9
-    middle = (1 << 20) + ((1 << 13) - 1) / 2  # of 128 buckets in the octave
-    assert drive.quantile(together, 0.99) == pytest.approx(middle / 1e9)
-    assert drive.quantile({}, 0.5) == 0
-
-
-@pytest.mark.parametrize(
-    ("work_ns", "wait_us", "connections", "rate"),
-    [(0, 0, 1, 2500), (500_000, 0, 1000, 400), (50_000, 20_000, 10, 5 / 0.02005), (50_000, 1000, 10_000, 2500)],
-)
-def test_a_rate_that_nobody_gave_leaves_every_model_room(work_ns, wait_us, connections, rate):
-    given = {"work_ns": work_ns, "wait_us": wait_us, "connections": connections, "cores": 1, "calls": "ignored"}
-    assert drive.rate_for(given) == pytest.approx(rate)
-    assert drive.rate_for({**given, "calls": "counted"}) < drive.rate_for(given)

@@ -58,6 +58,11 @@ abstract class Service {
     /** As people call it. */
     abstract String title();
 
+    /** Of what it keeps one for each connection, "thread" or nothing that has a limit. */
+    String each() {
+        return "";
+    }
+
     /** Makes the thread that serves a connection. */
     abstract ThreadFactory threads();
 
@@ -196,8 +201,8 @@ abstract class Service {
     /** The rest of a model's main; the script that starts it has started the instrument where --serve isn't asked for. */
     final void run(String[] words) throws IOException {
         if (words.length > 0 && words[0].equals("--about")) {
-            System.out.println("{\"title\":\"" + title() + "\",\"source\":\"JEP 444\",\"threads\":0,\"version\":\""
-                + System.getProperty("java.version") + "\"}");
+            System.out.println("{\"title\":\"" + title() + "\",\"source\":\"JEP 444\",\"threads\":0,\"each\":\"" + each()
+                + "\",\"version\":\"" + System.getProperty("java.version") + "\"}");
             return;
         }
         calibrate();

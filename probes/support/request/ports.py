@@ -39,6 +39,7 @@ def _open_connections(port: int) -> int:
     with open("/proc/net/tcp") as file:
         next(file)
         for line in file:
-            fields = line.split()
-            count += fields[1] == local and fields[3] in ("01", "08")
+            if local in line:  # of the thousands that there may be
+                fields = line.split()
+                count += fields[1] == local and fields[3] in ("01", "08")
     return count

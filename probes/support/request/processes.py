@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Dict, List, NamedTuple
+from typing import Dict, List, NamedTuple, Optional, Sequence
 
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _KIB = 1024
@@ -80,9 +80,12 @@ def _of_the_ended_ns(pid: int) -> int:
     return (int(fields[13]) + int(fields[14])) * _TICK_NS if fields else 0
 
 
-def used(root: int) -> Used:
-    """What the processes below `root` have used: the living to the nanosecond, the ended to the tick."""
-    alive = descendants(root)
+def used(root: int, alive: Optional[Sequence[int]] = None) -> Used:
+    """What the processes below `root` have used: the living to the nanosecond, the ended to the tick.
+
+    alive: these processes, where they have been looked for already.
+    """
+    alive = descendants(root) if alive is None else alive
     total = _of_the_ended_ns(root)
     for pid in alive:
         try:
@@ -92,10 +95,10 @@ def used(root: int) -> Used:
     return Used(total, frozenset(alive))
 
 
-def held(root: int) -> Held:
-    """The memory of the processes below `root`."""
+def held(root: int, alive: Optional[Sequence[int]] = None) -> Held:
+    """The memory of the processes below `root`; alive: these, where they have been looked for already."""
     sums: Dict[str, int] = {"Rss": 0, "Pss": 0}
-    for pid in descendants(root):
+    for pid in descendants(root) if alive is None else alive:
         try:
             with open(f"/proc/{pid}/smaps_rollup") as file:
                 for line in file:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -39,9 +40,10 @@ from workloads import PLACEMENTS  # noqa: E402
 
 _READY_WITHIN_S = 20.0
 _ENDS_WITHIN_S = 10.0
-#: A load is not shorter than this, and longer than some waits of its requests.
-_SHORTEST_S = 0.06
-_WAITS_OF_A_LOAD = 4
+#: A load is not shorter than this, and longer than some waits of its requests. A run has five and one before them, and
+#: all models three loads and eight blocks, in six minutes.
+_SHORTEST_S = 0.05
+_WAITS_OF_A_LOAD = 3
 _LONGEST_S = 20.0
 #: Where no rate is given: requests a second at the most, the share of its CPUs that the service spends on their work,
 #: and the share of the connections that are in use at a time, if a request takes no longer than its work and its wait.
@@ -56,6 +58,12 @@ _KEPT = 0.98
 _MOST_PROCESSES = 2000
 #: Connections of the load that warms it up.
 _FIRST_CONNECTIONS = 8
+#: Where a request is to wait on every connection: the first wait that is tried, by what the next one is longer, the
+#: longest one, and at what share of it memory is looked at.
+_HOLDS_S = 0.1
+_HOLDS_LONGER = 4
+_HOLDS_MOST_S = 8.0
+_LOOKS_AT = 0.75
 #: How long strace takes to attach to all threads; how long a load under it lasts, and at what share of the usual rate.
 _ATTACHED_S = 0.1
 _TRACED_S = 0.5
@@ -90,6 +98,7 @@ _METRICS = (
     Metric("of_rate", "1", "higher", "operations", "offered", "share of the requests that were due which was answered"),
     Metric("idle_connection", "B", "lower", "idle_bytes", "connections", "memory that an open connection takes"),
     Metric("busy_connection", "B", "lower", "busy_bytes", "connections", "the same after the load"),
+    Metric("waiting_connection", "B", "lower", "waiting_bytes", "waited", "memory that it takes while a request waits on each"),
     Metric("wakeups", "1", "lower", "slept", "watched", "how often its threads slept and were woken, a request"),
     Metric("switches", "1", "lower", "switched", "watched", "how often its threads left their CPU, a request"),
     Metric("calls", "1", "lower", "called", "traced", "its system calls, a request"),
@@ -169,7 +178,8 @@ class Service(Probe):
         time.sleep(0.02)  # what a model makes for a connection it makes when it has seen it
         self._idle = held(self._daemon.pid).proportional
         self._alive = used(self._daemon.pid).alive
-        self._loads = 0
+        self._loads = self._batches = 0
+        self._waiting = self._held_in_the_wait() if self.given["held"] == "waiting" else None
         self._answered_per_s: Optional[float] = None
         self._timed: List[_Times] = []
         self._watched = False
@@ -184,17 +194,22 @@ class Service(Probe):
         seconds = _SHORTEST_S if rate is None else min(max(_SHORTEST_S, operations / rate), _LONGEST_S)
         traced = self.given["calls"] == "counted"
         seconds = max(seconds, _WAITS_OF_A_LOAD * self.given["wait_us"] / 1e6, _TRACED_S if traced else 0.0)
+        # Whoever looks for its processes looks at all of the machine's: once before a load, and once after it.
+        alive = descendants(self._daemon.pid)
         # What has many threads is watched once, in the first value: the batch before it is none.
-        watches = (self._loads > 0 and not self._watched) or self._threads() < _MANY_THREADS
-        before, slept = used(self._daemon.pid), self._sleeps() if watches else None
+        watches = (self._batches > 0 and not self._watched) or _threads(alive) < _MANY_THREADS
+        self._batches += 1
+        before, slept = used(self._daemon.pid, alive), _sleeps(alive) if watches else None
         value.start()
         load, calls = self._load_traced(seconds) if traced else (self._load(seconds), 0)
         value.stop()
-        after = used(self._daemon.pid)
+        alive = descendants(self._daemon.pid)
+        after = used(self._daemon.pid, alive)
         self._check(load, after)
         self._answered_per_s = load["answered"] / seconds
         self._account(value, load, seconds, after.cpu_ns - before.cpu_ns)
-        now = self._sleeps() if slept else None
+        value.counts["busy_bytes"] = max(0, held(self._daemon.pid, alive).proportional - self._resident)
+        now = _sleeps(alive) if slept else None
         value.counts.update(
             called=calls,
             traced=load["answered"] if calls else 0,
@@ -254,13 +269,40 @@ class Service(Probe):
         return self._asked.stdout.readline().strip() or fail("the service that requests wait for did not start")
 
     def _load(self, seconds: float, rate: Optional[float] = None) -> Dict[str, Any]:
-        given = self.given
+        return self._command(self._demand(seconds, self._rate if rate is None else rate))
+
+    def _demand(self, seconds: float, rate: float, **instead: Any) -> str:
+        """The words by which the client is asked for a load; ``instead`` of what was given."""
+        given = {**self.given, **instead}
         self._loads += 1
-        return self._command(
-            f"load {seconds} {self._rate if rate is None else rate} {given['arrivals']} {self._loads} "
+        return (
+            f"load {seconds} {rate} {given['arrivals']} {self._loads} "
             f"{given['work_ns']} {given['wait_us']} {given['depth']} {given['locked_percent'] / _PERCENT} "
             f"{given['size']} {given['answer']}"
         )
+
+    def _held_in_the_wait(self) -> Optional[int]:
+        """Its memory while a request waits on every connection; None where they never do so at once."""
+        connections, each = self.given["connections"], self.about.get("each")
+        blocked = 0 if each == "CPU" else self.given.get("threads") or (0 if each else self.about["threads"])
+        most_at_once = blocked or connections
+        wait_s = _HOLDS_S
+        while most_at_once >= connections and wait_s <= _HOLDS_MOST_S:
+            self._say(self._demand(wait_s, 0.0, arrivals="together", work_ns=0, wait_us=round(wait_s * 1e6)))
+            time.sleep(_LOOKS_AT * wait_s)
+            began = time.monotonic_ns()
+            memory = held(self._daemon.pid).proportional
+            ended = time.monotonic_ns()
+            load = self._hear()
+            self._check(load, used(self._daemon.pid))
+            if waited_at_once(load, round(wait_s * 1e9), began, ended):
+                return memory
+            wait_s *= _HOLDS_LONGER
+        self.caveat(
+            f"requests never waited on all {connections} connections at once, so that their memory in the wait is unknown",
+            metrics=("waiting_connection",),
+        )
+        return None
 
     def _find_knee(self) -> float:
         """The highest rate at which the service answers in time: that of a closed load, and halving below it."""
@@ -303,32 +345,21 @@ class Service(Probe):
             total = [line.split() for line in file if line.split()[-1:] == ["total"]]
         return load, int(total[0][0]) if total else 0
 
-    def _threads(self) -> int:
-        return sum(len(_listed(f"/proc/{pid}/task")) for pid in descendants(self._daemon.pid))
-
-    def _sleeps(self) -> _Sleeps:
-        """How often its threads have left their CPUs; ended threads are left out."""
-        slept = switched = 0
-        for pid in descendants(self._daemon.pid):
-            for thread in _listed(f"/proc/{pid}/task"):
-                try:
-                    with open(f"/proc/{pid}/task/{thread}/status", "rb") as file:
-                        both = file.read().rpartition(b"\nvoluntary_ctxt_switches:")[2].split()
-                except OSError:  # it ended meanwhile
-                    continue
-                slept += int(both[0])
-                switched += int(both[0]) + int(both[2])
-        return _Sleeps(slept, switched)
-
     def _command(self, words: str) -> Dict[str, Any]:
+        self._say(words)
+        return self._hear()
+
+    def _say(self, words: str) -> None:
         assert self._client.stdin  # noqa: S101 - a pipe
-        assert self._client.stdout  # noqa: S101 - a pipe
         try:
             self._client.stdin.write(words + "\n")
             self._client.stdin.flush()
-            line = self._client.stdout.readline()
-        except OSError:
-            line = ""
+        except OSError:  # it has ended, which is heard
+            return
+
+    def _hear(self) -> Dict[str, Any]:
+        assert self._client.stdout  # noqa: S101 - a pipe
+        line = self._client.stdout.readline()
         if not line:
             fail(f"the client ended with code {self._client.wait()}")
         said: Dict[str, Any] = json.loads(line)
@@ -358,7 +389,8 @@ class Service(Probe):
             offered=load["offered"] if self._rate else 0,
             connections=self.given["connections"],
             idle_bytes=max(0, self._idle - self._resident),
-            busy_bytes=max(0, held(self._daemon.pid).proportional - self._resident),
+            waiting_bytes=max(0, (self._waiting or 0) - self._resident),
+            waited=0 if self._waiting is None else self.given["connections"],
         )
         value.readings.update(
             service_cpu=cpu_ns / 1e9,
@@ -399,6 +431,37 @@ class Service(Probe):
                     for name, share in _QUANTILES.items()
                 },
             )
+
+
+def waited_at_once(load: Dict[str, Any], wait_ns: int, began_ns: int, ended_ns: int) -> bool:
+    """Whether all requests of a load were in their wait while something else began and ended.
+
+    The one that was answered last began its wait that long before, and nobody was answered earlier than the first.
+    """
+    return (
+        load["answered"] == load["offered"] > 0
+        and load["last_ns"] - wait_ns <= began_ns
+        and ended_ns <= load["first_ns"]
+    )
+
+
+def _threads(processes: Iterable[int]) -> int:
+    return sum(len(_listed(f"/proc/{pid}/task")) for pid in processes)
+
+
+def _sleeps(processes: Iterable[int]) -> _Sleeps:
+    """How often the threads of processes have left their CPUs; ended threads are left out."""
+    slept = switched = 0
+    for pid in processes:
+        for thread in _listed(f"/proc/{pid}/task"):
+            try:
+                with open(f"/proc/{pid}/task/{thread}/status", "rb") as file:
+                    both = file.read().rpartition(b"\nvoluntary_ctxt_switches:")[2].split()
+            except OSError:  # it ended meanwhile
+                continue
+            slept += int(both[0])
+            switched += int(both[0]) + int(both[2])
+    return _Sleeps(slept, switched)
 
 
 class _Times(NamedTuple):
@@ -449,23 +512,54 @@ def _listed(folder: str) -> List[str]:
 
 def _check_limits(connections: int, each: Optional[str]) -> None:
     """Skip what the limits of open files, or of what the model makes for `each` connection, have no room for."""
-    import resource
-
     needed = connections + 100
-    with open("/proc/sys/kernel/pid_max") as file:
-        most = int(file.read())
+    first, last = map(int, _words_of("/proc/sys/net/ipv4/ip_local_port_range"))
     if each == "process" and connections > _MOST_PROCESSES:
         skip(
             f"{connections} connections need a process each, and to start and end more than {_MOST_PROCESSES} takes "
             f"longer than a run may: connections={_MOST_PROCESSES}"
         )
-    if each and needed > most:
-        skip(f"{connections} connections need {needed} of a {each} each: sysctl kernel.pid_max={2 * needed}")
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < needed:
-        if hard != resource.RLIM_INFINITY and hard < needed:
-            skip(f"{connections} connections need {needed} open files and the limit is {hard}: ulimit -Hn {needed}")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    if needed > last - first:
+        skip(
+            f"{connections} connections need {needed} ports and {last - first} are to be had: "
+            "sysctl net.ipv4.ip_local_port_range='1024 65535'"
+        )
+    _raise_limit(resource.RLIMIT_NOFILE, needed, f"{connections} connections need {needed} open files", "ulimit -Hn")
+    if each in ("process", "thread"):
+        _check_tasks(needed, f"{connections} connections need a {each} each, {needed} in all")
+
+
+def _check_tasks(needed: int, why: str) -> None:
+    """Skip what the machine, a user, or the control group of this process may not have so many tasks for."""
+    most = int(_words_of("/proc/sys/kernel/pid_max")[0])
+    if needed > most:
+        skip(f"{why} and the machine has {most}: sysctl kernel.pid_max={2 * needed}")
+    if os.geteuid() != 0:  # root has as many as it likes
+        _raise_limit(resource.RLIMIT_NPROC, needed, why, "ulimit -Hu")
+    groups = [line.partition("::")[2] for line in _words_of("/proc/self/cgroup") if line.startswith("0::")]
+    for group in groups:
+        limit = _words_of(f"/sys/fs/cgroup{group}/pids.max") or ["max"]
+        if limit[0] != "max" and int(limit[0]) < needed:
+            skip(f"{why}, and the control group {group} may have {limit[0]}: set its pids.max to {needed}")
+
+
+def _raise_limit(which: int, needed: int, why: str, command: str) -> None:
+    """Raise a limit of this process and of what it starts; skip where it may not."""
+    soft, hard = resource.getrlimit(which)
+    if resource.RLIM_INFINITY in (soft, hard) or hard >= needed:
+        if soft != resource.RLIM_INFINITY and soft < needed:
+            resource.setrlimit(which, (needed, hard))
+        return
+    skip(f"{why} and the limit is {hard}: {command} {needed}")
+
+
+def _words_of(path: str) -> List[str]:
+    """The words of a file of the kernel's; none if there is no such file."""
+    try:
+        with open(path) as file:
+            return file.read().split()
+    except OSError:
+        return []
 
 
 def request(target: str, body: bytes) -> bytes:
@@ -538,6 +632,8 @@ def _parameters(about: Dict[str, Any]) -> Tuple[Any, ...]:
         Integer("cores", "CPUs of the service", "1", (1,), 1, 1024),
         Choice("calls", "whether its system calls are counted, which slows it so that nothing else is reported",
                ("ignored", "counted"), ("ignored",)),
+        Choice("held", "whether memory is looked at before the load only while connections are idle, or also while a "
+               "request waits on each", ("idle", "waiting"), ("idle",)),
         *((Integer("threads", "threads or processes of the model; 0: as many as it has", "1", (0,), 0, 20_000),)
           if threads else ()),
     )  # fmt: skip

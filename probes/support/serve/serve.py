@@ -180,8 +180,8 @@ def _calibrate() -> None:
     _speed["steps per ns"] = steps / shortest
 
 
-def main(title: str, source: str, serve: Callable[[], None], module: Optional[str] = None) -> NoReturn:
-    """Be a model: `serve` never returns; `module` is what it needs beside Python."""
+def main(title: str, source: str, serve: Callable[[], None], module: Optional[str] = None, each: str = "") -> NoReturn:
+    """Be a model: `serve` never returns; `module` is what it needs beside Python, `each` as serve.h has it."""
     if sys.argv[1:2] == ["--serve"]:
         sys.setrecursionlimit(5000)
         _calibrate()
@@ -189,7 +189,7 @@ def main(title: str, source: str, serve: Callable[[], None], module: Optional[st
         os._exit(1)
     import drive
 
-    about = {"title": title, "source": source, "threads": 0, "version": sys.version.split()[0]}
+    about = {"title": title, "source": source, "threads": 0, "each": each, "version": sys.version.split()[0]}
     if module and util.find_spec(module) is None:
         about["lacks"] = f"{module} is not installed for {sys.executable}: pip install {module}"
     elif module:

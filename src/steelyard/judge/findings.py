@@ -10,6 +10,7 @@ import msgspec
 from steelyard.judge import studies
 from steelyard.judge.caches import CacheLevels, cache_levels
 from steelyard.judge.cases import CaseFinding, judge_case, unsteady
+from steelyard.judge.connections import Holder, holders
 from steelyard.judge.controls import Control, controls, void_reason
 from steelyard.judge.curves import Curve, Matrix, find_curves, find_matrices
 from steelyard.judge.knees import Knee, RatePoint, knees
@@ -54,6 +55,7 @@ class Findings(Record, frozen=True, kw_only=True):
     scalings: tuple[Scales, ...] = ()
     caches: CacheLevels | None = None
     models: Models | None = None
+    holders: tuple[Holder, ...] = ()
     titles: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
@@ -127,6 +129,7 @@ def judge(session: Session, library: Library | None = None) -> Findings:
         scalings=scalings(all_runs),
         caches=cache_levels(all_runs, session.header.machine.facts),
         models=models(session, cases, all_runs),
+        holders=holders(cases),
         skips=(*session.skips, *(unsteady(runs) for runs in all_runs if runs.mostly_unsteady)),
         failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
         leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},

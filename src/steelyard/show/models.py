@@ -11,7 +11,7 @@ from rich.text import Text
 from steelyard.errors import UsageError
 from steelyard.judge.findings import Findings
 from steelyard.judge.models import Asked, Load, Models, Served, Standing, Threads
-from steelyard.show import markdown, naming
+from steelyard.show import connections, markdown, naming
 from steelyard.show.console import Console, grid, lines, words
 from steelyard.units import counted, format_duration, format_quantity
 
@@ -197,19 +197,23 @@ def summary(found: Models) -> list[tuple[str, ...]]:
     return rows
 
 
-def page(findings: Findings, command: str, figure: str) -> str:
-    """The page of the documentation, of a session; ``figure`` is where the picture of it lies."""
-    found = findings.models
-    if found is None:
-        raise UsageError(f"{findings.path} has no load that three models of serve/ served: measure 'serve/*'")
-    machine, kernel = findings.machine, findings.environment.get("kernel", "?")
-    cases = counted(len([case for case in findings.cases if not case.control]), "case")
+def page(sessions: Sequence[tuple[Findings, str]], figure: str) -> str:
+    """The page of the documentation, of sessions and their commands; ``figure`` is where the picture of the first lies.
+
+    The first session answers the question; further ones add more models under fewer loads, and memory.
+    """
+    (first, _), *further = sessions
+    found = _models_of(first)
     heads = ("model", "good enough", "dearer", "not decided", "dearest")
-    lines = [
+    held = next((findings.holders for findings, _ in sessions if findings.holders), ())
+    said = [
         _OPENING.format(margin=100 * found.margin),
         *bullets(threads(found)),
         "",
         "## Which models are good enough",
+        "",
+        f"{_size(found)}. Of each model: under how many loads it is good enough, dearer or not decided, and how many times "
+        "as much as the cheapest it takes at most.",
         "",
         *markdown.table(heads, ([markdown.text(cell) for cell in row] for row in summary(found)), heads[1:]),
         "",
@@ -220,18 +224,39 @@ def page(findings: Findings, command: str, figure: str) -> str:
         "## Every load",
         "",
         *as_markdown(found),
-        "## How it was measured",
-        "",
-        f"On {markdown.text(machine.get('cpu', 'a machine'))}, {machine.get('logical cpus', '?')} CPUs, kernel "
-        f"{markdown.text(kernel)}, {findings.started[:10]}: {cases} in {findings.blocks} blocks, each a process of its "
-        f"own in each block; {findings.runs} runs in {format_duration(findings.wall_s or 0.0)}, of which "
-        f"{findings.disturbed_runs} were disturbed.",
-        "",
-        "```",
-        f"$ {command}",
-        "```",
     ]
-    return "\n".join(lines) + "\n"
+    for findings, _ in further:
+        if findings.models:
+            said += [f"## {_size(findings.models)}", "", *as_markdown(findings.models)]
+    if held:
+        said += [f"## {_capital(connections.TITLE)}", "", *connections.as_markdown(held), ""]
+    said += ["## How it was measured", ""]
+    for findings, command in sessions:
+        said += [_measured(findings), "", "```", f"$ {command}", "```", ""]
+    return "\n".join(said)
+
+
+def _models_of(findings: Findings) -> Models:
+    if findings.void is not None:
+        raise UsageError(f"{findings.path} is void and proves nothing: measure again when nothing else runs")
+    if findings.models is None:
+        raise UsageError(f"{findings.path} has no load that three models of serve/ served: measure 'serve/*'")
+    return findings.models
+
+
+def _size(found: Models) -> str:
+    return f"{counted(len(found.titles), 'model')} under {counted(len(found.loads), 'load')}"
+
+
+def _measured(findings: Findings) -> str:
+    machine, kernel = findings.machine, findings.environment.get("kernel", "?")
+    cases = counted(len([case for case in findings.cases if not case.control]), "case")
+    return (
+        f"On {markdown.text(machine.get('cpu', 'a machine'))}, {machine.get('logical cpus', '?')} CPUs, kernel "
+        f"{markdown.text(kernel)}, {findings.started[:10]}: {cases} in {counted(findings.blocks, 'block')}, each a process "
+        f"of its own in each block; {counted(findings.runs, 'run')} in {format_duration(findings.wall_s or 0.0)}, of which "
+        f"{findings.disturbed_runs} were disturbed."
+    )
 
 
 def as_markdown(found: Models) -> list[str]:

@@ -14,7 +14,7 @@ from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Curve, Matrix, way_of
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import MARGIN, PriceList
-from steelyard.show import caches, comparison, figure_text, models, naming, reasons, steps, tables, void
+from steelyard.show import caches, comparison, connections, figure_text, models, naming, reasons, steps, tables, void
 from steelyard.show.console import Cell, Console, grid, lines, words
 from steelyard.show.doubts import grouped, listed, said_once, show_disturbances, show_skips
 from steelyard.units import format_duration, format_quantity
@@ -43,6 +43,7 @@ def show(findings: Findings, console: Console) -> None:
         _matrix(matrix, console)
     tables.show(findings.tables, console)
     models.show(findings.models, console)
+    connections.show(findings.holders, console)
     if len(findings.curves) > _MANY_CURVES:
         _short_curves(findings.curves, console)
     else:

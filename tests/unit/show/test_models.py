@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from steelyard.errors import UsageError
+from steelyard.judge.connections import Held, Holder
 from steelyard.judge.findings import judge
 from steelyard.judge.models import Asked, Load, Models, Served, Standing, Threads
+from steelyard.judge.reasons import Reason, Why
 from steelyard.keep import session as sessions
 from steelyard.show import charts, models
 from steelyard.show.console import Console
@@ -126,8 +128,27 @@ def test_the_page_of_the_documentation_says_it_of_a_session():
     whole = Path(__file__).parents[2] / "golden" / "whole.session.jsonl"
     findings = judge(sessions.read(whole))
     with pytest.raises(UsageError, match="no load that three models"):
-        models.page(findings, "steelyard run", "figure.svg")
-    page = models.page(msgspec.structs.replace(findings, models=FEW), "steelyard run 'serve/*'", "figure.svg")
+        models.page([(findings, "steelyard run")], "figure.svg")
+    answered = msgspec.structs.replace(findings, models=FEW)
+    void = msgspec.structs.replace(answered, void=Reason(Why.NOT_MEASURED))
+    with pytest.raises(UsageError, match="is void"):
+        models.page([(void, "steelyard run")], "figure.svg")
+    page = models.page([(answered, "steelyard run 'serve/*'")], "figure.svg")
     assert "- no wait: good enough up to 10 connections; ×1.50 with 1000" in page
     assert "| a thread | 1 of 2 | 1 | 0 | ×1.50 |" in page
     assert "$ steelyard run 'serve/*'" in page
+    assert "memory" not in page
+
+
+def test_further_sessions_bring_more_models_and_memory():
+    whole = Path(__file__).parents[2] / "golden" / "whole.session.jsonl"
+    findings = judge(sessions.read(whole))
+    first = msgspec.structs.replace(findings, models=FEW)
+    held = (Holder(probe="serve/epoll", title="epoll loop", at=(Held(connections=10, idle=2048.0, waiting=4096.0),)),)
+    second = msgspec.structs.replace(findings, models=found(load(100, LOOP, DEAR)))
+    third = msgspec.structs.replace(findings, holders=held)
+    page = models.page([(first, "one"), (second, "two"), (third, "three")], "figure.svg")
+    assert "2 models under 3 loads" in page
+    assert "## 2 models under 1 load\n" in page
+    assert "| epoll loop | 2.00 KiB | 4.00 KiB |" in page
+    assert page.index("$ one") < page.index("$ two") < page.index("$ three")

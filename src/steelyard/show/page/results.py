@@ -11,7 +11,7 @@ from steelyard.judge.curves import Matrix
 from steelyard.judge.models import QUESTION
 from steelyard.judge.plots import question_of
 from steelyard.judge.report import Judged
-from steelyard.show import caches, figure_text, models, naming
+from steelyard.show import caches, connections, figure_text, models, naming
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, named, table, tag
 from steelyard.units import counted, format_interval, format_quantity
@@ -62,6 +62,7 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
         [
             tag("p", f"{counted(len(mechanisms), 'mechanism')} in {counted(len(cases), 'case')}.", class_="lead"),
             *_models(judged, question),
+            *_connections(judged, question),
             *(figures.curves(plot) for plot in plots if plot.drawn),
             figures.short_curves([plot for plot in plots if not plot.drawn]),
             *([listed(figure_text.knee(knee) for knee in knees)] if knees else []),
@@ -105,6 +106,16 @@ def _models(judged: Judged, question: str) -> list[Markup]:
         tag("p", f"All loads: {models.asked_of_all(found)}."),
         *(of_threads if found.threads else []),
     ]
+
+
+def _connections(judged: Judged, question: str) -> list[Markup]:
+    found = judged.findings.holders
+    if not found or question != QUESTION:
+        return []
+    columns = connections.numbers(found)
+    title = _capital(connections.TITLE)
+    held = table(connections.heads(columns), connections.rows(found, columns), caption=title)
+    return [tag("h3", title), held, tag("p", connections.LEGEND)]
 
 
 def _capital(text: str) -> str:
