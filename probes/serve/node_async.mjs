@@ -60,6 +60,6 @@ async function connection(socket) {
   }
 }
 
-main('JavaScript async function', "documentation of Node's net", (port) => {
-  net.createServer({ noDelay: true, allowHalfOpen: true }, connection).listen(port, '127.0.0.1', 4096);
+main('JavaScript async function', "documentation of Node's net", (where) => {
+  net.createServer({ noDelay: true, allowHalfOpen: true }, connection).listen(where);
 });

@@ -50,16 +50,17 @@ def model(request):
 
 
 @contextlib.contextmanager
-def serving(name, **environment):
-    """A model that serves; its port."""
-    command = [*catalog.command(MODELS[name]), "--serve", str(port := drive.free_port()), "100", "--placement", "free"]
+def serving(name, path=None, **environment):
+    """A model that serves on a port, or at the path of a UNIX socket; the one or the other."""
+    where = drive.free_port() if path is None else str(path)
+    command = [*catalog.command(MODELS[name]), "--serve", str(where), "100", "--placement", "free"]
     service = subprocess.Popen(
         command, stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, **environment}
     )
     try:
-        processes.until(lambda: service.poll() is not None or _answers(port), f"{name} serves")
+        processes.until(lambda: service.poll() is not None or _answers(where), f"{name} serves")
         assert service.poll() is None, service.stderr.read().decode()
-        yield port
+        yield where
         assert service.poll() is None, "no client ended it"
     finally:
         with contextlib.suppress(ProcessLookupError):
@@ -67,9 +68,9 @@ def serving(name, **environment):
         service.communicate()
 
 
-def _answers(port):
+def _answers(where):
     with contextlib.suppress(OSError):
-        return drive.ask(port, TARGET, b"")
+        return drive.ask(where, TARGET, b"")
     return None
 
 
@@ -177,6 +178,17 @@ def test_it_holds_many_connections(model):
         for connection in (held[0], held[wanted // 2], held[-1]):
             connection.sendall(drive.request(TARGET, b"one of many"))
             right(drive.read_answer(connection)[0], TARGET, b"one of many")
+
+
+def test_it_serves_connections_of_a_unix_socket_too(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("s") / "socket"
+    with serving(model[0], path), drive.connect(str(path)) as connection:
+        connection.sendall(drive.request(TARGET, b"one") + drive.request("/1000/1500/3/1/5000", b"another"))
+        answer, rest = drive.read_answer(connection)
+        right(answer, TARGET, b"one")
+        right(drive.read_answer(connection, rest)[0], "/1000/1500/3/1/5000", b"another")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b"", "who sends no more has the end of the connection"
 
 
 def test_it_waits_for_the_answer_of_another_service(model):

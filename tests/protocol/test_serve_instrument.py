@@ -172,6 +172,15 @@ def test_more_cores_than_there_are_cannot_be_measured():
     assert f"cores={CPUS}" in done.stderr
 
 
+# --- over ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_over_a_unix_socket_answers_as_one_over_tcp():
+    [value] = ran("thread", "over=unix", "connections=30", "wait_us=0", "work_ns=0").values
+    assert value["counts"]["checked"] == value["operations"] > 0
+    assert value["counts"]["broken"] == 0
+
+
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
@@ -259,6 +268,15 @@ def test_a_limit_of_the_user_is_raised_as_far_as_it_may_be(limits, which, each, 
     limits.held[which] = (1024, 4096)
     with pytest.raises(Ended, match=sentence):
         drive._check_limits(10_000, each)
+
+
+def test_ports_do_not_concern_unix_sockets_but_the_length_of_their_path_does(limits, monkeypatch):
+    limits.kernel["/proc/sys/net/ipv4/ip_local_port_range"] = ["60000", "60999"]
+    monkeypatch.setattr(drive.tempfile, "gettempdir", lambda: "/tmp")
+    drive._check_limits(10_000, None, "unix")
+    monkeypatch.setattr(drive.tempfile, "gettempdir", lambda: "/long" * 20)
+    with pytest.raises(Ended, match="TMPDIR=/tmp"):
+        drive._check_limits(10_000, None, "unix")
 
 
 def test_tasks_do_not_concern_a_model_of_few(limits):

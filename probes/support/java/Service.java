@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Service - the service of serve/ for models in Java: what is asked, the work, the answer. A model says which threads serve.
 // probes/support/serve/serve.h says what a request is; the instrument is probes/support/serve/drive.py.
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -8,6 +9,11 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.Channels;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.concurrent.ThreadFactory;
@@ -151,10 +157,8 @@ abstract class Service {
         return "00000000".substring(digits.length()) + digits;
     }
 
-    private void connection(Socket socket) {
-        try (socket; Asked asked = new Asked()) {
-            InputStream in = socket.getInputStream();
-            OutputStream out = socket.getOutputStream();
+    private void connection(Closeable held, InputStream in, OutputStream out) {
+        try (held; Asked asked = new Asked()) {
             byte[] data = new byte[2048];
             int have = 0;
             while (true) {
@@ -206,14 +210,35 @@ abstract class Service {
             return;
         }
         calibrate();
-        ThreadFactory threads = threads();
+        if (words[1].contains("/"))
+            listenAt(words[1], threads());
+        else
+            listenOn(Integer.parseInt(words[1]), threads());
+    }
+
+    private void listenOn(int port, ThreadFactory threads) throws IOException {
         try (ServerSocket listener = new ServerSocket()) {
             listener.setReuseAddress(true);
-            listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(words[1])), 4096);
+            listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 4096);
             while (true) {
                 Socket socket = listener.accept();
                 socket.setTcpNoDelay(true);
-                threads.newThread(() -> connection(socket)).start();
+                InputStream in = socket.getInputStream();
+                OutputStream out = socket.getOutputStream();
+                threads.newThread(() -> connection(socket, in, out)).start();
+            }
+        }
+    }
+
+    /** Java has UNIX sockets as channels only. */
+    private void listenAt(String path, ThreadFactory threads) throws IOException {
+        try (ServerSocketChannel listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            listener.bind(UnixDomainSocketAddress.of(path), 4096);
+            while (true) {
+                SocketChannel channel = listener.accept();
+                InputStream in = Channels.newInputStream(channel);
+                OutputStream out = Channels.newOutputStream(channel);
+                threads.newThread(() -> connection(channel, in, out)).start();
             }
         }
     }

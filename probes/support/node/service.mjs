@@ -68,5 +68,6 @@ export function main(title, source, serve) {
     return;
   }
   stepsPerNs = calibrate();
-  serve(Number(process.argv[3]));
+  const at = process.argv[3]; // a port of the loopback interface, or the path of a UNIX socket
+  serve(at.includes('/') ? { path: at, backlog: 4096 } : { port: Number(at), host: '127.0.0.1', backlog: 4096 });
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import socket
 import time
+from typing import Union
 
 from probe import fail
 
@@ -20,10 +21,13 @@ def free_port() -> int:
         return port
 
 
-def wait_until_let_go(title: str, port: int, within_s: float) -> None:
-    """Wait until a server has closed what its clients have closed; fails the probe if it does not within this time."""
+def wait_until_let_go(title: str, where: Union[int, str], within_s: float) -> None:
+    """Wait until a server has closed what its clients have closed; fails the probe if it does not within this time.
+
+    where: its port, or the path of its UNIX socket.
+    """
     end = time.monotonic() + within_s
-    while left := _open_connections(port):
+    while left := _open_connections(where) if isinstance(where, int) else _open_at(where):
         if time.monotonic() > end:
             fail(f"{title} leaks connections: {left} are open {within_s:g} s after their clients have gone")
         time.sleep(_LOOKS_EVERY_S)
@@ -42,4 +46,14 @@ def _open_connections(port: int) -> int:
             if local in line:  # of the thousands that there may be
                 fields = line.split()
                 count += fields[1] == local and fields[3] in ("01", "08")
+    return count
+
+
+def _open_at(path: str) -> int:
+    """Connections of a UNIX socket that its server has not closed: they have its path, and are in state 03."""
+    count = 0
+    with open("/proc/net/unix") as file:
+        for line in file:
+            if line.endswith(f" {path}\n"):
+                count += line.split()[5] == "03"
     return count

@@ -8,8 +8,8 @@ use std::process::{exit, Command};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener};
 use tokio::sync::Mutex;
 
 const LEAST: u32 = 27; // bytes of an answer's three numbers
@@ -150,11 +150,10 @@ async fn deep(request: &Request, steps: u32, depth: u32, asked: &mut Option<TcpS
     whole(request, steps, asked).await
 }
 
-async fn connection(mut stream: TcpStream, steps_per_ns: f64) -> std::io::Result<()> {
+async fn connection(mut stream: impl AsyncRead + AsyncWrite + Unpin, steps_per_ns: f64) -> std::io::Result<()> {
     let mut data = Vec::with_capacity(2048);
     let mut answer = Vec::new();
     let mut asked = None;
-    stream.set_nodelay(true)?;
     loop {
         match parse(&data) {
             Parsed::Whole(request) => {
@@ -234,13 +233,25 @@ pub fn main(title: &str, runtime: fn() -> std::io::Result<tokio::runtime::Runtim
         instrument(&words);
     }
     let steps_per_ns = calibrate();
-    let address = format!("127.0.0.1:{}", word(1)).parse().unwrap_or_else(|error| leave(2, &error));
     let runtime = runtime().unwrap_or_else(|error| leave(1, &error));
+    if word(1).contains('/') {
+        runtime.block_on(async {
+            let listener = UnixListener::bind(word(1)).unwrap_or_else(|error| leave(1, &error));
+            loop {
+                if let Ok((stream, _)) = listener.accept().await {
+                    tokio::spawn(connection(stream, steps_per_ns));
+                }
+            }
+        });
+    }
+    let address = format!("127.0.0.1:{}", word(1)).parse().unwrap_or_else(|error| leave(2, &error));
     runtime.block_on(async move {
         let listener = listening(address).unwrap_or_else(|error| leave(1, &error));
         loop {
             if let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(connection(stream, steps_per_ns));
+                if stream.set_nodelay(true).is_ok() {
+                    tokio::spawn(connection(stream, steps_per_ns));
+                }
             }
         }
     });

@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 import zlib
-from typing import Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Sequence, Tuple, Union
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(_HERE, "..", name) for name in ("python", "request")]
@@ -56,6 +56,8 @@ _TRIED_S = 0.2
 _KEPT = 0.98
 #: More processes take longer to start and to end than they serve.
 _MOST_PROCESSES = 2000
+#: Characters that the folder of a UNIX socket may have, so that the kernel's 107 are enough.
+_MOST_OF_PATH = 80
 #: Connections of the load that warms it up.
 _FIRST_CONNECTIONS = 8
 #: Where a request is to wait on every connection: the first wait that is tried, by what the next one is longer, the
@@ -137,7 +139,7 @@ class Service(Probe):
     def setup(self) -> None:
         if reason := self.about.get("lacks"):
             skip(reason)
-        _check_limits(self.given["connections"], self.about.get("each"))
+        _check_limits(self.given["connections"], self.about.get("each"), self.given["over"])
         cores = self.given["cores"]
         if cores > len(self.cpus):
             skip(f"{cores} CPUs for the service are more than this process has: cores={len(self.cpus)}")
@@ -147,7 +149,7 @@ class Service(Probe):
             self._check_tracer()
             self.caveat("strace counts its system calls, which slows it: no other figure is its own", metrics=_SLOWED)
         self.folder = tempfile.mkdtemp(prefix="serve-")
-        self.port = free_port()
+        self.where: Union[int, str] = free_port() if self.given["over"] == "tcp" else os.path.join(self.folder, "socket")
         # The client has the first CPU: that is the one that interrupts prefer.
         service = self.cpus[-cores:]
         os.sched_setaffinity(0, self.cpus[:1])
@@ -157,7 +159,7 @@ class Service(Probe):
             environment["STEELYARD_SERVE_ASKED"] = self._start_the_asked()
         began = time.monotonic_ns()
         self._daemon = Daemon(
-            [*self.command, "--serve", str(self.port), threads, "--placement", "free"],
+            [*self.command, "--serve", str(self.where), threads, "--placement", "free"],
             self.folder,
             service,
             environment,
@@ -167,11 +169,11 @@ class Service(Probe):
         self._client = subprocess.Popen(
             [os.path.join(_HERE, "load")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="ascii"
         )
-        self._command(f"open {self.port} {_FIRST_CONNECTIONS}")
+        self._command(f"open {self.where} {_FIRST_CONNECTIONS}")
         self._command("load 0.02 0 closed 1 0 0 1 0 16 64")  # its first requests are slower
-        self._command(f"open {self.port} 0")
+        self._command(f"open {self.where} 0")
         self._resident = held(self._daemon.pid).proportional
-        opened = self._command(f"open {self.port} {self.given['connections']}")
+        opened = self._command(f"open {self.where} {self.given['connections']}")
         if "error" in opened:
             asked = f"{self.given['connections']} connections"
             fail(f"{self.title} does not take {asked}: {opened['error']}{self._daemon.said()}")
@@ -223,7 +225,7 @@ class Service(Probe):
         assert self._client.stdin  # noqa: S101 - a pipe
         self._client.stdin.close()
         self._client.wait()
-        wait_until_let_go(self.title or "", self.port, _ENDS_WITHIN_S)
+        wait_until_let_go(self.title or "", self.where, _ENDS_WITHIN_S)
         self._daemon.end(signal.SIGKILL, _ENDS_WITHIN_S)
         self._time_the_run()
 
@@ -242,7 +244,7 @@ class Service(Probe):
             if self._daemon.has_ended():
                 fail(f"{self.title} {self._daemon.how_it_ended()} before it was ready{self._daemon.said()}")
             try:
-                answer = ask(self.port, "/1000/0/1/0/64", b"ready?")
+                answer = ask(self.where, "/1000/0/1/0/64", b"ready?")
             except OSError as error:
                 last = str(error)
                 time.sleep(0.005)
@@ -510,16 +512,19 @@ def _listed(folder: str) -> List[str]:
         return []
 
 
-def _check_limits(connections: int, each: Optional[str]) -> None:
+def _check_limits(connections: int, each: Optional[str], over: str = "tcp") -> None:
     """Skip what the limits of open files, or of what the model makes for `each` connection, have no room for."""
     needed = connections + 100
     first, last = map(int, _words_of("/proc/sys/net/ipv4/ip_local_port_range"))
+    folder = tempfile.gettempdir()
+    if over == "unix" and (len(folder) > _MOST_OF_PATH or " " in folder):
+        skip(f"{folder} is too long, or has a space, for the path of a UNIX socket: TMPDIR=/tmp")
     if each == "process" and connections > _MOST_PROCESSES:
         skip(
             f"{connections} connections need a process each, and to start and end more than {_MOST_PROCESSES} takes "
             f"longer than a run may: connections={_MOST_PROCESSES}"
         )
-    if needed > last - first:
+    if over == "tcp" and needed > last - first:
         skip(
             f"{connections} connections need {needed} ports and {last - first} are to be had: "
             "sysctl net.ipv4.ip_local_port_range='1024 65535'"
@@ -582,9 +587,23 @@ def read_answer(connection: socket.socket, so_far: bytes = b"") -> Tuple[bytes, 
         so_far += chunk
 
 
-def ask(port: int, target: str, body: bytes) -> bytes:
+def connect(where: Union[int, str], within_s: float = 5.0) -> socket.socket:
+    """A connection to a port of the loopback interface, or to the path of a UNIX socket."""
+    if isinstance(where, int):
+        return socket.create_connection((HOST, where), timeout=within_s)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(within_s)
+    try:
+        connection.connect(where)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def ask(where: Union[int, str], target: str, body: bytes) -> bytes:
     """One answer over a connection of its own."""
-    with socket.create_connection((HOST, port), timeout=5) as connection:
+    with connect(where) as connection:
         connection.sendall(request(target, body))
         return read_answer(connection)[0]
 
@@ -634,6 +653,8 @@ def _parameters(about: Dict[str, Any]) -> Tuple[Any, ...]:
                ("ignored", "counted"), ("ignored",)),
         Choice("held", "whether memory is looked at before the load only while connections are idle, or also while a "
                "request waits on each", ("idle", "waiting"), ("idle",)),
+        Choice("over", "what a connection is: of TCP by the loopback interface, or of a UNIX socket",
+               ("tcp", "unix"), ("tcp",)),
         *((Integer("threads", "threads or processes of the model; 0: as many as it has", "1", (0,), 0, 20_000),)
           if threads else ()),
     )  # fmt: skip

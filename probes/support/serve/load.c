@@ -6,7 +6,7 @@
  * its checksum, and the result of the work, which the client finds by jumping over the steps.
  *
  * Commands on standard input, a line of JSON each on standard output:
- *     open PORT CONNECTIONS
+ *     open PORT|PATH CONNECTIONS
  *     load SECONDS RATE ARRIVALS SEED WORK_NS WAIT_US DEPTH LOCKED_SHARE BYTES ANSWER
  * RATE 0: each connection asks again when it is answered, and with ARRIVALS `together` all ask at once and no more.
  * ARRIVALS else: constant, poisson, or burst (100 at a time).
@@ -25,6 +25,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,7 +54,8 @@ struct demand {
 };
 
 static struct connection *connections;
-static int count, poller, port;
+static int count, poller;
+static char where[108]; /* a port of the loopback interface, or the path of a UNIX socket */
 static int *idle, idles;       /* connections that nobody uses */
 static struct histogram latency, lateness;
 static uint64_t answered, wrong, broken, longest, sent_number;
@@ -103,13 +105,16 @@ static void lose(struct connection *connection, const char *why)
 
 static int dial(struct connection *connection)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in port = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(where)),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    memcpy(path.sun_path, where, sizeof where);
+    int one = 1, local = strchr(where, '/') != NULL, fd = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct sockaddr *address = local ? (const struct sockaddr *)&path : (const struct sockaddr *)&port;
     struct linger reset = {.l_onoff = connection - connections >= CLOSED_IN_ORDER};
     struct epoll_event wanted = {.events = EPOLLIN, .data.ptr = connection};
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0 ||
+    if (fd < 0 || connect(fd, address, local ? sizeof path : sizeof port) != 0 ||
+        (!local && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0) ||
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) != 0 || epoll_ctl(poller, EPOLL_CTL_ADD, fd, &wanted) != 0)
         return -1;
     connection->fd = fd;
@@ -394,7 +399,7 @@ int main(void)
     while (fgets(line, sizeof line, stdin)) {
         struct demand demand = {0};
         int wanted;
-        if (sscanf(line, "open %d %d", &port, &wanted) == 2)
+        if (sscanf(line, "open %107s %d", where, &wanted) == 2)
             open_all(wanted);
         else if (sscanf(line, "load %lf %lf %15s %lu %u %u %u %lf %u %u", &demand.seconds, &demand.rate, demand.arrivals,
                         &demand.seed, &demand.work_ns, &demand.wait_us, &demand.depth, &demand.locked, &demand.size,

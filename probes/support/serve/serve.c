@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -323,16 +324,23 @@ void serve_question(char into[SERVE_QUESTION + 1], const struct request *request
     snprintf(into, SERVE_QUESTION + 1, "%08x", request->wait_us);
 }
 
-static int listening(const char *port, int nonblocking)
+/* On a port of the loopback interface, or at a path: what has a slash in it. */
+static int listening(const char *where, int nonblocking)
 {
-    struct sockaddr_in address;
-    int one = 1, listener = at_port(port, &address);
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    struct sockaddr_in port;
+    int one = 1, local = strchr(where, '/') != NULL;
+    int listener = local ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : at_port(where, &port);
+    snprintf(path.sun_path, sizeof path.sun_path, "%s", where);
     if (nonblocking)
         fcntl(listener, F_SETFL, O_NONBLOCK);
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* connections inherit it */
-    if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, SOMAXCONN) != 0) {
-        fprintf(stderr, "cannot listen on port %s: %s\n", port, strerror(errno));
+    if (!local) {
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* connections inherit it */
+    }
+    const struct sockaddr *address = local ? (const struct sockaddr *)&path : (const struct sockaddr *)&port;
+    if (listener < 0 || bind(listener, address, local ? sizeof path : sizeof port) != 0 || listen(listener, SOMAXCONN) != 0) {
+        fprintf(stderr, "cannot listen on %s: %s\n", where, strerror(errno));
         exit(1);
     }
     return listener;

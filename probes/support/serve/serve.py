@@ -161,11 +161,16 @@ def connection(taken: socket.socket) -> None:
 
 
 def listening() -> socket.socket:
-    """The socket that this service was started to listen on."""
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
-    listener.bind((HOST, int(sys.argv[2])))
+    """The socket that this service was started to listen on: of a port, or of a path, which has a slash in it."""
+    where = sys.argv[2]
+    if "/" in where:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(where)
+    else:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
+        listener.bind((HOST, int(where)))
     listener.listen(socket.SOMAXCONN)
     return listener
 

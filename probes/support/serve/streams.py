@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import List, Optional, Tuple
 
 import serve
@@ -74,5 +75,7 @@ async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 async def service() -> None:
     """Serve for ever."""
     _locks.append(asyncio.Lock())
-    server = await asyncio.start_server(_connection, sock=serve.listening(), backlog=4096)
+    listener = serve.listening()
+    start = asyncio.start_unix_server if listener.family == socket.AF_UNIX else asyncio.start_server
+    server = await start(_connection, sock=listener, backlog=4096)
     await server.serve_forever()

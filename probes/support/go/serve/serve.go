@@ -231,7 +231,11 @@ func Main(model Model) {
 		instrument()
 	}
 	calibrate()
-	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Args[2])
+	network, address := "tcp", "127.0.0.1:"+os.Args[2]
+	if filepath.IsAbs(os.Args[2]) {
+		network, address = "unix", os.Args[2]
+	}
+	listener, err := net.Listen(network, address)
 	if err != nil {
 		leave(1, err)
 	}
