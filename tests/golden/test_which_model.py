@@ -35,7 +35,9 @@ def a_file(folder, models=COSTS):
         for name, cost in models.items()
         for connections in (10, 1000)
     }
-    runs = [a_run(case, block, cost * (1 + block / 100)) for case, cost in cases.items() for block in range(1, 1 + BLOCKS)]
+    runs = [
+        a_run(case, block, cost * (1 + block / 100)) for case, cost in cases.items() for block in range(1, 1 + BLOCKS)
+    ]
     probes = tuple(
         a_descriptor(f"serve/{name}", title=f"the {name}", metrics=(a_metric("cpu"),), parameters=PARAMETERS)
         for name in models

@@ -100,7 +100,7 @@ _METRICS = (
     Metric("of_rate", "1", "higher", "operations", "offered", "share of the requests that were due which was answered"),
     Metric("idle_connection", "B", "lower", "idle_bytes", "connections", "memory that an open connection takes"),
     Metric("busy_connection", "B", "lower", "busy_bytes", "connections", "the same after the load"),
-    Metric("waiting_connection", "B", "lower", "waiting_bytes", "waited", "memory that it takes while a request waits on each"),
+    Metric("waiting_connection", "B", "lower", "waiting_bytes", "waited", "the same while a request waits on each"),
     Metric("wakeups", "1", "lower", "slept", "watched", "how often its threads slept and were woken, a request"),
     Metric("switches", "1", "lower", "switched", "watched", "how often its threads left their CPU, a request"),
     Metric("calls", "1", "lower", "called", "traced", "its system calls, a request"),
@@ -149,7 +149,8 @@ class Service(Probe):
             self._check_tracer()
             self.caveat("strace counts its system calls, which slows it: no other figure is its own", metrics=_SLOWED)
         self.folder = tempfile.mkdtemp(prefix="serve-")
-        self.where: Union[int, str] = free_port() if self.given["over"] == "tcp" else os.path.join(self.folder, "socket")
+        over_tcp = self.given["over"] == "tcp"
+        self.where: Union[int, str] = free_port() if over_tcp else os.path.join(self.folder, "socket")
         # The client has the first CPU: that is the one that interrupts prefer.
         service = self.cpus[-cores:]
         os.sched_setaffinity(0, self.cpus[:1])
@@ -301,7 +302,7 @@ class Service(Probe):
                 return memory
             wait_s *= _HOLDS_LONGER
         self.caveat(
-            f"requests never waited on all {connections} connections at once, so that their memory in the wait is unknown",
+            f"requests never waited on all {connections} connections at once: their memory in the wait is unknown",
             metrics=("waiting_connection",),
         )
         return None
@@ -323,8 +324,9 @@ class Service(Probe):
         self._tracer = shutil.which("strace")
         if self._tracer is None:
             skip("system calls are counted by strace, which is not installed: apt-get install strace")
-        command = [self._tracer, "-qq", "-o", os.devnull, self.command[0], "--about"]
-        tried = subprocess.run(command, capture_output=True, check=False)
+        # The client ends at once where nobody has commands for it.
+        command = [self._tracer, "-qq", "-o", os.devnull, os.path.join(_HERE, "load")]
+        tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         if tried.returncode != 0:
             words = tried.stderr.decode(errors="replace").strip().splitlines()
             skip(f"strace may not trace here: {words[-1] if words else 'it says nothing'}")

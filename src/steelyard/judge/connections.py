@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What memory a model of `serve/` holds for a connection: while it is open and idle, and while a request waits on it."""
+"""Memory that a model of `serve/` holds for a connection: of one that is idle, and of one on which a request waits."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ class Holder(Record, frozen=True, kw_only=True):
 
 
 def holders(cases: Iterable[CaseFinding]) -> tuple[Holder, ...]:
-    """The models of a session that looked at memory in the wait: those of the most connections first, the least of these.
+    """The models of a session that looked at memory in the wait.
 
-    Of several loads with one number of connections the first one counts: connections are opened before any load.
+    Those of the most connections come first, and of these the one that takes the least for each. Of several loads with
+    one number of connections the first one counts: connections are opened before any load.
     """
     found: dict[str, dict[int, Held]] = defaultdict(dict)
     titles: dict[str, str] = {}

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from steelyard.judge.connections import Held, Holder
 from steelyard.show import markdown
 from steelyard.show.console import Console, grid, lines
-from steelyard.units import format_quantity
+from steelyard.units import format_bytes
 
 TITLE = "memory that a connection takes"
 LEGEND = (
-    "Resident memory of user space for each connection, pages that processes share divided among them. Not in it is what "
-    "the kernel keeps: sockets, and the kernel's stack of each thread. –: not measured, or not all can wait at once."
+    "Resident memory of user space for each connection; a page that several processes share counts in parts. The "
+    "kernel keeps more: sockets, and a kernel's stack for each thread. –: not measured, or not all can wait at once."
 )
 
 
@@ -40,7 +40,7 @@ def rows(found: Sequence[Holder], columns: Sequence[int]) -> list[tuple[str, ...
 def _cells(held: Held | None) -> tuple[str, str]:
     if held is None:
         return "–", "–"
-    return format_quantity(held.idle, "B"), "–" if held.waiting is None else format_quantity(held.waiting, "B")
+    return format_bytes(held.idle), "–" if held.waiting is None else format_bytes(held.waiting)
 
 
 def show(found: Sequence[Holder], console: Console) -> None:

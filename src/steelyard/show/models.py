@@ -212,8 +212,8 @@ def page(sessions: Sequence[tuple[Findings, str]], figure: str) -> str:
         "",
         "## Which models are good enough",
         "",
-        f"{_size(found)}. Of each model: under how many loads it is good enough, dearer or not decided, and how many times "
-        "as much as the cheapest it takes at most.",
+        f"{_size(found)}. Of each model: under how many loads it is good enough, dearer or not decided, and how many "
+        "times as much as the cheapest it takes at most.",
         "",
         *markdown.table(heads, ([markdown.text(cell) for cell in row] for row in summary(found)), heads[1:]),
         "",
@@ -253,9 +253,9 @@ def _measured(findings: Findings) -> str:
     cases = counted(len([case for case in findings.cases if not case.control]), "case")
     return (
         f"On {markdown.text(machine.get('cpu', 'a machine'))}, {machine.get('logical cpus', '?')} CPUs, kernel "
-        f"{markdown.text(kernel)}, {findings.started[:10]}: {cases} in {counted(findings.blocks, 'block')}, each a process "
-        f"of its own in each block; {counted(findings.runs, 'run')} in {format_duration(findings.wall_s or 0.0)}, of which "
-        f"{findings.disturbed_runs} were disturbed."
+        f"{markdown.text(kernel)}, {findings.started[:10]}: {cases} in {counted(findings.blocks, 'block')}, each a "
+        f"process of its own in each block; {counted(findings.runs, 'run')} in "
+        f"{format_duration(findings.wall_s or 0.0)}, of which {findings.disturbed_runs} were disturbed."
     )
 
 

@@ -60,7 +60,9 @@ def holders_of(*parts):
         for name in dict.fromkeys(case.probe for case in cases)
     )
     plan = Plan(cases=tuple(a_planned(case) for case in cases), blocks=7)
-    return judge(a_session(plan, *(run for _, runs in parts for run in runs), header=a_header(*cases, probes=probes))).holders
+    return judge(
+        a_session(plan, *(run for _, runs in parts for run in runs), header=a_header(*cases, probes=probes))
+    ).holders
 
 
 def test_memory_is_that_of_a_connection_by_how_many_are_open():

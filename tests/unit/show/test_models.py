@@ -150,5 +150,5 @@ def test_further_sessions_bring_more_models_and_memory():
     page = models.page([(first, "one"), (second, "two"), (third, "three")], "figure.svg")
     assert "2 models under 3 loads" in page
     assert "## 2 models under 1 load\n" in page
-    assert "| epoll loop | 2.00 KiB | 4.00 KiB |" in page
+    assert "| epoll loop | 2 KiB | 4 KiB |" in page
     assert page.index("$ one") < page.index("$ two") < page.index("$ three")
