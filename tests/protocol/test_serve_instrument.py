@@ -4,8 +4,10 @@
 import json
 import os
 import resource
+import socket
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -74,6 +76,38 @@ def test_a_rate_that_nobody_gave_leaves_every_model_room(work_ns, wait_us, conne
     given = {"work_ns": work_ns, "wait_us": wait_us, "connections": connections, "cores": 1, "calls": "ignored"}
     assert drive.rate_for(given) == pytest.approx(rate)
     assert drive.rate_for({**given, "calls": "counted"}) < drive.rate_for(given)
+
+
+# --- wrong answers ----------------------------------------------------------------------------------------------------
+
+
+def test_the_client_counts_answers_that_are_wrong_and_says_what_is_wrong_with_them():
+    wrong = b"HTTP/1.1 200 OK\r\nContent-Length: 27\r\n\r\n00000000 00000000 00000000\n"
+    with socket.create_server((drive.HOST, 0)) as listener:
+
+        def answer():
+            connection, _ = listener.accept()
+            with connection:
+                while connection.recv(4096):
+                    connection.sendall(wrong)
+
+        threading.Thread(target=answer, daemon=True).start()
+        client = catalog.native_folder() / "probes" / "support" / "serve" / "load"
+        port = listener.getsockname()[1]
+        commands = f"open {port} 1\nload 0.1 100 constant 1 0 0 1 0 0 27\n"
+        done = subprocess.run([client], input=commands, capture_output=True, text=True, check=True)
+    opened, load = map(json.loads, done.stdout.splitlines())
+    assert opened == {"open": 1}
+    assert load["wrong"] == load["answered"] > 0
+    assert load["reason"] == "an answer's checksum is not that of its request"
+
+
+def test_a_model_that_answers_wrongly_fails():
+    service = drive.Service()
+    service.title = "a server"
+    service._daemon = SimpleNamespace(is_gone=lambda: False, said=lambda: "")
+    with pytest.raises(Ended, match="a server answers wrongly: 3 of 10 answers"):
+        service._check({"wrong": 3, "answered": 10, "reason": "its work was not done"}, None)
 
 
 # --- goal_us ----------------------------------------------------------------------------------------------------------

@@ -692,7 +692,7 @@ def _round_ratios(furthest: float) -> list[float]:
 
 
 def models(found: Models, title: str, theme: Theme = PAGE) -> Row:
-    """How many times as much as the cheapest each model takes: models down, loads across, a field each.
+    """How many times as much as the cheapest each model takes: models and loads, a field each, the more of them down.
 
     What is within the margin has the colour of what is equivalent; what is dearer is the darker the dearer it is.
     """
@@ -709,16 +709,14 @@ def models(found: Models, title: str, theme: Theme = PAGE) -> Row:
         for load, name in zip(found.loads, names, strict=True)
         for served in load.served
     ]
+    sides = [("model", list(found.titles.values())), ("load", names)]
+    (across, columns), (down, lines) = sorted(sides, key=lambda side: len(side[1]))
     x = alt.X(
-        "load:N",
-        sort=None,
+        f"{across}:N",
+        sort=columns,
         axis=alt.Axis(title=None, orient="top", labelAngle=-35, labelLimit=260, ticks=False, domain=False),
     )
-    y = alt.Y(
-        "model:N",
-        sort=list(found.titles.values()),
-        axis=alt.Axis(title=None, labelLimit=260, ticks=False, domain=False),
-    )
+    y = alt.Y(f"{down}:N", sort=lines, axis=alt.Axis(title=None, labelLimit=260, ticks=False, domain=False))
     far = alt.Scale(domain=[0, 3], range=[0.12, 0.75], clamp=True)
     drawing = _Drawing(theme)
     for kind, colour in (("enough", theme.series[2]), ("dearer", theme.series[1]), ("undecided", theme.soft)):
@@ -734,7 +732,7 @@ def models(found: Models, title: str, theme: Theme = PAGE) -> Row:
     drawing.add(
         "words", rows, lambda chart: chart.mark_text(color=theme.ink, fontSize=10).encode(x=x, y=y, text="words:N")
     )
-    return drawing.spec(title, _ROW * len(found.titles))
+    return drawing.spec(title, _ROW * len(lines))
 
 
 # --- who waits how long -----------------------------------------------------------------------------------------------
