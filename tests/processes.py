@@ -4,6 +4,7 @@ inherit in their environment, which no session, group or parent of their own can
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -23,6 +24,8 @@ MARK = "STEELYARD_TEST_MARK"
 PACKAGES = Path(__file__).parents[1] / ".ci" / "packages"
 #: Longest that anything is waited for. No test measures this: it only ends what would hang.
 PATIENCE_S = 300.0
+#: Between two looks lies this many times as long as one takes: what is waited for needs the CPU more.
+_PAUSE = 3
 
 
 def a_mark() -> str:
@@ -34,23 +37,29 @@ def marked(mark: str, name: str = MARK) -> list[int]:
     """All processes that live and have this mark in their environment; zombies have none and are not found."""
     wanted = f"{name}={mark}".encode()
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (folder / "environ").read_bytes()
-        except OSError:
-            continue
-        if wanted in environment.split(b"\0"):
-            found.append(int(folder.name))
+    with os.scandir("/proc") as entries:
+        for entry in entries:
+            if entry.name.isdecimal():
+                try:
+                    environment = Path(entry.path, "environ").read_bytes()
+                except OSError:
+                    continue
+                if wanted in environment.split(b"\0"):
+                    found.append(int(entry.name))
     return found
 
 
 def until(holds: Callable[[], object], what: str, patience_s: float = PATIENCE_S) -> None:
-    """Wait until something holds; fails saying what did not."""
+    """Wait until something holds; fails saying what did not. What takes long to look at is looked at less often."""
     end = time.monotonic() + patience_s
-    while not holds():
-        if time.monotonic() > end:
+    while True:
+        began = time.monotonic()
+        if holds():
+            return
+        now = time.monotonic()
+        if now > end:
             pytest.fail(f"waited in vain for this: {what}")
-        time.sleep(0.01)
+        time.sleep(max(0.01, _PAUSE * (now - began)))
 
 
 def gone(mark: str, name: str = MARK) -> bool:
@@ -148,3 +157,12 @@ def leader_name(pid: int) -> str:
 def kill(pid: int) -> None:
     """SIGKILL."""
     os.kill(pid, signal.SIGKILL)
+
+
+def kill_one(pids: Sequence[int]) -> bool:
+    """SIGKILL for the first of these that still lives; whether there was one."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            kill(pid)
+            return True
+    return False

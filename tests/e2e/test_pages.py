@@ -27,19 +27,30 @@ BLOCK = re.compile(
     r"^```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
 
-#: A reader waits minutes for a good figure; that a command works is seen in seconds, on two blocks of a few cases.
-BRIEF = "--blocks 2 --target 1ms --values 2"
+#: A reader waits minutes for a good figure; that a command works is seen in seconds, on one block of a few cases.
+BRIEF = "--blocks 1 --target 1ms --values 2"
 SHORTER = (
     (re.compile(r" --target \S+"), ""),
     (re.compile(r"--budget \S+|--blocks \d+|--quick"), BRIEF),
     (re.compile(r"^(steelyard run (?!.*--(blocks|resume)).*)"), rf"\1 {BRIEF}"),
-    (re.compile(r"'call/\*'( 'switch/pipe' create/fork)?"), "'call/[dsv]*'"),
+    (re.compile(r"'call/\*'( 'switch/pipe' create/fork| create/thread)?"), "'call/[dsv]*'"),
+    # What compares the ways of a sweep has blocks enough to decide, unless it has too little time.
+    (re.compile(r"(choose server .*)--blocks \d+"), r"\1--budget 4s"),
+    # Six cases of a comparison take nine blocks to be decided.
+    (re.compile(r"(--vary env:\S+) create/thread"), r"\1 call/direct"),
     (re.compile(r"--for \d+\w+"), "--for 1s"),
-    (re.compile(r"for n in (\S+) (\S+) .*?;"), r"for n in \1 \2;"),
-    (re.compile(r"fleet (run|node) "), r"fleet \1 --even-if-busy "),
-    # A session a node and a job more than one are as good as six and three: all nodes are one machine, and take turns.
+    # A machine, a session of it and a job are as good as seven, two and three; two nodes are a cluster.
+    (re.compile(r"for n in (\S+) .*?;"), r"for n in \1;"),
     (re.compile(r"--sessions \d+"), "--sessions 1"),
-    (re.compile(r"sbatch --wait "), "sbatch --wait --array=1-2 "),
+    (re.compile(r"n\[1-3\]"), "n[1-2]"),
+    (re.compile(r"fleet (run|node) "), r"fleet \1 --even-if-busy "),
+    (re.compile(r"fleet (run|resume) "), r"fleet \1 --poll 200ms "),
+    # sbatch itself waits by looking again after 2, 8 and 32 seconds.
+    (
+        re.compile(r"sbatch --wait (.*)"),
+        r"job=$(sbatch --parsable --array=1 \1) && while squeue --noheader --jobs=$job | grep .; do sleep 0.2; done && "
+        r"scontrol show job $job | grep JobState=COMPLETED",
+    ),
     (re.compile(r"-m venv "), "-m venv --without-pip "),
     # One server is as good as fourteen.
     (re.compile(r"steelyard wsgi (?!.*--server)\S+"), r"\g<0> --server waitress"),

@@ -102,10 +102,10 @@ def test_a_user_who_may_have_hardly_any_process(open_laboratory, python_of_nobod
 
 @pytest.fixture
 def quota():
-    """A cgroup that may have a fifth of a CPU."""
+    """A cgroup that may have two fifths of a CPU, in portions that a run takes many of, whoever else uses it."""
     for root, files in (
-        (Path("/sys/fs/cgroup"), {"cpu.max": "20000 100000"}),
-        (Path("/sys/fs/cgroup/cpu"), {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "20000"}),
+        (Path("/sys/fs/cgroup"), {"cpu.max": "4000 10000"}),
+        (Path("/sys/fs/cgroup/cpu"), {"cpu.cfs_period_us": "10000", "cpu.cfs_quota_us": "4000"}),
     ):
         made = root / "steelyard-test"
         if not (root / "cgroup.procs").exists():

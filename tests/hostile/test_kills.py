@@ -23,8 +23,8 @@ from tests.integration.laboratory import ROGUE, a_laboratory
 from tests.long import parts
 from tests.making import a_case, a_descriptor
 
-#: Longest that a lab is left alone, in seconds: about what its session takes.
-LIFE_S = 1.0
+#: After so many labs one is left alone, to see how long a session takes now: others use this machine more and less.
+EVERY = 25
 
 
 def finished_runs(path: Path) -> list[str]:
@@ -38,6 +38,12 @@ def begun_by(session: Path) -> list[str]:
     """The ids of the runs that the lab of this session began."""
     log = session.with_name(f"{session.name}.log")
     return [line.split()[1] for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def begin(server: subprocess.Popen[str], path: Path) -> int:
+    """Let a lab begin this session; its process id."""
+    print(path, file=server.stdin, flush=True)
+    return int(server.stdout.readline())
 
 
 @pytest.mark.parametrize(("part", "labs"), parts(100, 1000, 250))
@@ -57,10 +63,15 @@ def test_a_lab_that_is_killed_loses_no_finished_run_and_the_next_one_removes_wha
             cwd=Path(__file__).parents[2],
         ) as server:
             for number in range(labs):
+                if number % EVERY == 0:
+                    began = time.monotonic()
+                    begin(server, tmp_path / f"whole.{number}.session.jsonl")
+                    assert server.stdout.readline() == "over\n"
+                    life_s = time.monotonic() - began
                 path = tmp_path / f"{number}.session.jsonl"
-                print(path, file=server.stdin, flush=True)
-                lab = int(server.stdout.readline())
-                time.sleep(chance.random() * LIFE_S)
+                lab = begin(server, path)
+                # Squared: most of them early in its life, so that what the machine does meanwhile decides little.
+                time.sleep(life_s * chance.random() ** 2)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(lab, signal.SIGKILL)
                 assert server.stdout.readline() == "over\n"

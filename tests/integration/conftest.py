@@ -7,19 +7,21 @@ import pytest
 
 from steelyard.keep import session as sessions
 from steelyard.measure import catalog
-from tests import processes
+from tests import described, processes
 from tests.integration.laboratory import ROGUE, laboratory  # noqa: F401 - a fixture
 from tests.unit.judge.sessions import steady, weighed
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _probes_are_asked_once():
+def _probes_are_asked_once(pytestconfig):
     """What installed probes say of themselves is kept for the commands that tests call: asking all takes seconds."""
     installed, ask = catalog.native_folder(), catalog.describe
-    ask_once = functools.cache(ask)
+    ask_once, known = functools.cache(ask), described.known(pytestconfig)
 
     def answer(path, name):
-        return ask_once(path, name) if path.is_relative_to(installed) else ask(path, name)
+        if not path.is_relative_to(installed):
+            return ask(path, name)
+        return known.get(name) or ask_once(path, name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalog, "describe", answer)

@@ -82,9 +82,17 @@ class Laboratory:
         )
 
     def catch(self, process: subprocess.Popen[str], moment: Callable[[], object], what: str) -> None:
-        """Wait for a moment in the life of a command; fails with what it said if it ends before."""
-        processes.until(lambda: moment() or process.poll() is not None, what)
-        if process.poll() is not None:
+        """Wait for a moment in the life of a command; fails with what it said if it ends without one."""
+        came = False
+
+        def over() -> bool:
+            nonlocal came
+            ended = process.poll() is not None
+            came = bool(moment())
+            return came or ended
+
+        processes.until(over, what)
+        if not came:
             pytest.fail(f"the command ended before this: {what}\n{process.communicate()[1]}")
 
     def do(self, *arguments: object, **more: object) -> subprocess.CompletedProcess[str]:

@@ -9,8 +9,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from steelyard.errors import BusyError
+from steelyard.__main__ import main
+from steelyard.errors import BusyError, UsageError
 from steelyard.measure.catalog import native_folder
+from tests.integration.laboratory import a_laboratory, words
 
 BRIEF = ("--target", "1ms", "--values", "3", "--blocks", "8", "--deadline", "10s", "--seed", "1")
 
@@ -42,21 +44,21 @@ def test_blocks_that_cannot_decide_are_raised_before_anything_is_measured(labora
     assert "∞" not in done.stdout
 
 
-def test_an_interpreter_is_varied_for_probes_in_python(laboratory):
-    done = laboratory.do("compare", "--vary", "python:python3,python3", "null", *BRIEF)
-    assert done.returncode == 64
-    assert "no selected probe is written in Python" in done.stderr
+def test_an_interpreter_is_varied_for_probes_in_python(capsys):
+    assert main(["compare", "--vary", "python:python3,python3", "null", *BRIEF]) == UsageError.exit_code
+    assert "no selected probe is written in Python" in words(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
     "vary",
     ["nonsense", "env:A=1", "env:A=1,2,3", "colour:A=1,2", "param:delay_percent=0", "probe-dir:x,y", "python:x,y"],
 )
-def test_a_vary_that_means_nothing_is_one_sentence(laboratory, vary):
-    done = laboratory.do("compare", "--vary", vary, "null", *BRIEF)
-    assert done.returncode == 64, done.stderr
-    assert done.stderr.startswith("steelyard: ")
-    assert "Traceback" not in done.stderr
+def test_a_vary_that_means_nothing_is_one_sentence(vary, capsys):
+    assert main(["compare", "--vary", vary, "null", *BRIEF]) == UsageError.exit_code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("steelyard: ")
+    assert "Traceback" not in printed.err
 
 
 @pytest.fixture
@@ -80,24 +82,28 @@ def test_a_check_of_two_equal_folders_does_not_fail(laboratory, folders):
     assert "null/null" in markdown.read_text()
 
 
-def test_a_check_finds_what_is_worse_twice_before_it_says_so(laboratory, tmp_path):
-    measured = kept(laboratory, tmp_path / "measured.session.jsonl").read_text()
-    base, slow = tmp_path / "base.session.jsonl", tmp_path / "slow.session.jsonl"
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """A session of a call that does nothing."""
+    with a_laboratory(tmp_path_factory.mktemp("base")) as laboratory:
+        path = laboratory.session_path
+        done = laboratory.do("run", "direct", *BRIEF, "-o", path)
+        assert done.returncode == 0, done.stderr
+        yield path
+
+
+def test_a_check_finds_what_is_worse_twice_before_it_says_so(laboratory, tmp_path, base):
+    measured = base.read_text()
+    slower_base, slow = tmp_path / "base.session.jsonl", tmp_path / "slow.session.jsonl"
     # So slow is no machine, whatever others do on it: measured again, NEW is faster than this BASE.
-    base.write_text(slower(measured, by=100))
+    slower_base.write_text(slower(measured, by=100))
     slow.write_text(slower(measured, by=200))
-    done = laboratory.do("check", base, slow, "--margin", "5%", "--blocks", "6")
+    done = laboratory.do("check", slower_base, slow, "--margin", "5%", *BRIEF)
     assert "measuring again" in done.stderr
     if done.returncode == BusyError.exit_code:
         pytest.skip(f"others use this machine: {done.stderr.splitlines()[-1]}")
     assert "looked worse once and not again" in done.stdout
     assert done.returncode == 2
-
-
-def kept(laboratory, path):
-    done = laboratory.do("run", "direct", "--target", "1ms", "--values", "3", "--blocks", "8", "-o", path)
-    assert done.returncode == 0, done.stderr
-    return path
 
 
 def slower(text, by=2):
@@ -112,8 +118,7 @@ def slower(text, by=2):
     return "\n".join(lines) + "\n"
 
 
-def test_two_sessions_are_compared_case_by_case(laboratory, tmp_path):
-    base = kept(laboratory, tmp_path / "base.session.jsonl")
+def test_two_sessions_are_compared_case_by_case(laboratory, tmp_path, base):
     slow = tmp_path / "slow.session.jsonl"
     slow.write_text(slower(base.read_text()))
     [case] = judged(laboratory.do("compare", base, slow, "--json"))
@@ -139,14 +144,13 @@ def test_ways_of_a_recorded_session_are_compared_pair_by_pair_and_by_other_metri
     assert "has round_trip, " in done.stderr
 
 
-def test_two_cases_of_a_session_are_compared_by_blocks(laboratory, tmp_path):
-    base = kept(laboratory, tmp_path / "base.session.jsonl")
+def test_two_cases_of_a_session_are_compared_by_blocks(laboratory, base):
     [case] = judged(laboratory.do("compare", "call/loop", "call/direct", "--session", base, "--json"))
     assert (case["case"], case["n"]) == ("call/direct@same", 8)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "sentence"),
     [
         (("compare", "call/loop"), 64, "two sides"),
         (("compare", "no.json", "other.json"), 64, "no file"),
@@ -155,10 +159,9 @@ def test_two_cases_of_a_session_are_compared_by_blocks(laboratory, tmp_path):
         (("check", "missing", "other", "--margin", "lots"), 64, "--margin"),
     ],
 )
-def test_sides_that_do_not_exist_are_one_sentence(laboratory, arguments, code, words):
-    done = laboratory.do(*arguments)
-    assert done.returncode == code, done.stderr
-    assert words in " ".join(done.stderr.split())
+def test_sides_that_do_not_exist_are_one_sentence(arguments, code, sentence, capsys):
+    assert main([*arguments]) == code
+    assert sentence in words(capsys.readouterr().err)
 
 
 def test_a_file_without_the_process_level_is_judged_with_a_warning(laboratory, tmp_path):
@@ -173,5 +176,5 @@ def test_a_file_without_the_process_level_is_judged_with_a_warning(laboratory, t
     a, b = google(tmp_path / "a.json", 100.0), google(tmp_path / "b.json", 150.0)
     done = laboratory.do("compare", a, b)
     assert done.returncode == 0, done.stderr
-    assert "does not say what belongs to which process" in " ".join(done.stdout.split())
+    assert "does not say what belongs to which process" in words(done.stdout)
     assert "different by +50.0 %" in done.stdout

@@ -106,10 +106,12 @@ def test_killing_node_parts_clients_and_probes_loses_no_session_and_makes_none_t
     assert "a.1: failed: it was ended by SIGKILL" in words(err)
     # The part of a killed client goes on; its session counts, and is not measured twice.
     with laboratory.start("fleet", "resume", "fleet") as client:
-        laboratory.catch(client, lambda: probes(laboratory), "a probe is at work")
-        processes.kill(probes(laboratory)[0])
+        laboratory.catch(client, lambda: processes.kill_one(probes(laboratory)), "a probe is at work, and is killed")
         _, err = client.communicate(timeout=3 * processes.PATIENCE_S)
-    assert client.returncode == 0, err
+    if client.returncode:  # on a busy machine it may have been the pilot of the one case that there is
+        assert "no selected case could be measured" in words(err)
+        again = laboratory.do("fleet", "resume", "fleet")
+        assert again.returncode == 0, again.stderr
     found = sessions_of(folder)
     assert set(found) == {"a.1", "b.1"}
     assert all(session.end for session in found.values())

@@ -10,24 +10,28 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from steelyard.measure import catalog, protocol
 from tests import processes
 from tests.long import LONG
 
 MOMENTS = 200 if LONG else 50
 FOLDERS = catalog.probe_folders()
-FOUND = catalog.load_only(FOLDERS, catalog.named(FOLDERS, ["message/*", "lock/*"]))
-CASES = catalog.select(FOUND, ["message/*", "lock/*"], {}, [])
-#: Hundreds of contexts only make the moments longer, not other.
-SMALL = [case for case in CASES if int(case.parameters.get("contexts", 1)) <= 8]
+WANTED = ["message/*", "lock/*"]
 
 
-def started(case, run_id, scratch):
+@pytest.fixture(scope="module")
+def found():
+    return catalog.load_only(FOLDERS, catalog.named(FOLDERS, WANTED))
+
+
+def started(program, case, run_id, scratch):
     """The launcher with a probe that would take longer than the test."""
     arguments = protocol.run_arguments(case, values=100_000, deadline_s=60, target_ns=10_000_000)
     launch = (catalog.native_folder() / "launch", "--run-id", run_id, "--scratch", scratch, "--report", "1")
     return subprocess.Popen(
-        [*launch, "--", FOUND.probes[case.probe].path, *arguments],
+        [*launch, "--", program, *arguments],
         env={**os.environ, "STEELYARD_RUN_ID": run_id},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -47,13 +51,15 @@ def sockets():
     return {line.split()[7] for line in Path("/proc/net/unix").read_text().splitlines()[1:] if len(line.split()) > 7}
 
 
-def test_random_moments_leave_nothing(tmp_path):
+def test_random_moments_leave_nothing(found, tmp_path):
+    # Hundreds of contexts only make the moments longer, not other.
+    small = [case for case in catalog.select(found, WANTED, {}, []) if int(case.parameters.get("contexts", 1)) <= 8]
     chance, run_ids = random.Random(20), []
     for moment in range(MOMENTS):
-        case = chance.choice(SMALL)
+        case = chance.choice(small)
         run_id, scratch = secrets.token_hex(6), tmp_path / str(moment)
         run_ids.append(run_id)
-        launcher = started(case, run_id, scratch)
+        launcher = started(found.probes[case.probe].path, case, run_id, scratch)
         time.sleep(chance.choice((0.001, 0.005, 0.02, 0.05)) * chance.random() * 2)
         kill_what_it_started(launcher)
         if chance.random() < 0.5:

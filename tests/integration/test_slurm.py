@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fleet on a real Slurm, and everything that may happen to it: no session is lost and none is there twice."""
 
-import contextlib
 import itertools
 import json
 import os
@@ -100,9 +99,7 @@ def test_nine_sessions_on_three_nodes_whatever_is_killed_meanwhile(cluster, fold
     """SIGKILL to a probe, a node's daemon, the client and the controller while they work; then two clients at once."""
     client = start(cluster, *RUN, "--nodes", "n[1-3]", "--sessions", "3", "-o", folder.path)
     processes.until(lambda: any_measuring(folder, "n"), "a session is being measured", PATIENCE_S)
-    processes.until(lambda: probes(cluster), "a probe is at work")
-    with contextlib.suppress(ProcessLookupError):
-        processes.kill(probes(cluster)[0])
+    processes.until(lambda: processes.kill_one(probes(cluster)), "a probe is at work, and is killed")
     cluster.kill("n1")
     processes.until(lambda: len(folder.delivered()) >= 2, "two sessions are there", PATIENCE_S)
     client.kill()

@@ -2,10 +2,7 @@
 """Every probe on disk is held to protocol 1. The probes are found by looking, as the catalog finds them; a program here
 is started as by hand, without the launcher, so that it has to clean up after itself."""
 
-import concurrent.futures
 import contextlib
-import fcntl
-import functools
 import json
 import os
 import re
@@ -17,56 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.errors import ProtocolError
 from steelyard.measure import catalog, protocol
 from steelyard.records import Case, Descriptor
 from tests import processes
+from tests.described import PROBES, PROGRAMS, answers, descriptors
 from tests.long import LONG
 
-PROGRAMS = catalog.find_programs(catalog.probe_folders())
-PROBES = {name: path for name, path in PROGRAMS.items() if path.suffix != ".skip"}
 #: 23 operations are few, and a prime, so that rounding to a batch shows.
 FEW = ("--operations", "23", "--values", "2", "--json")
 
 every_probe = pytest.mark.parametrize("name", PROBES)
-
-
-def asked(name: str) -> tuple[int, str, str]:
-    """The exit code of `--describe`, and what it printed."""
-    done = subprocess.run(
-        [*catalog.command(PROBES[name]), "--describe"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=processes.PATIENCE_S,
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
-
-
-def ask_all() -> dict[str, tuple[int, str, str]]:
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(PROBES, pool.map(asked, PROBES), strict=True))
-
-
-@functools.cache
-def answers(config: pytest.Config) -> dict[str, tuple[int, str, str]]:
-    """What every probe answers, asked once a test run: the workers collect the same tests, and share one file."""
-    if not hasattr(config, "workerinput"):
-        return ask_all()
-    with (Path(config.getoption("basetemp")).parent / "described.json").open("a+") as shared:
-        fcntl.flock(shared, fcntl.LOCK_EX)
-        shared.seek(0)
-        known = shared.read()
-        if not known:
-            known = json.dumps(ask_all())
-            shared.write(known)
-        return json.loads(known)
-
-
-def descriptors(config: pytest.Config) -> dict[str, Descriptor]:
-    """Of those that describe themselves well; a test of its own finds the others."""
-    found = {}
-    for name, (_, printed, _) in answers(config).items():
-        with contextlib.suppress(ProtocolError):
-            found[name] = protocol.parse_descriptor(printed.encode(), name)
-    return found
 
 
 def pytest_generate_tests(metafunc):

@@ -4,24 +4,31 @@
 import itertools
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from steelyard.measure import catalog, protocol
 from steelyard.records import Case, Transcript
+from tests import processes
 
 PROGRAMS = catalog.find_programs(catalog.probe_folders())
 ENOUGH = {"enough_for_median": 20, "enough_for_p99": 1000, "enough_for_p99_9": 10_000, "enough_for_p99_99": 100_000}
 WAYS = ["timer", "futex"]
 
 
-def measured(way: str, operations: int, values: int, placement: str = "same", **parameters: object) -> Transcript:
+def measured(way: str, operations: int, values: int, mark: str = "", **parameters: object) -> Transcript:
     found = catalog.describe(PROGRAMS[f"wake/{way}"], f"wake/{way}")
     given = {parameter.name: parameter.sweep[0] for parameter in found.parameters} | {"interval": 100} | parameters
-    case = Case(probe=found.probe, parameters=given, placement=placement)
+    case = Case(probe=found.probe, parameters=given, placement="same")
     arguments = protocol.run_arguments(case, values=values, deadline_s=60, operations=operations)
-    done = subprocess.run([PROGRAMS[found.probe], *arguments], capture_output=True, timeout=90, check=False)
+    environment = {**os.environ, processes.MARK: mark}
+    done = subprocess.run(
+        [PROGRAMS[found.probe], *arguments],
+        env=environment,
+        capture_output=True,
+        timeout=processes.PATIENCE_S,
+        check=False,
+    )
     if done.returncode == protocol.SKIPPED_EXIT_CODE:
         pytest.skip(done.stderr.decode())
     assert done.returncode == 0, done.stderr
@@ -68,16 +75,10 @@ def test_however_few_are_asked_for_a_value_has_a_median():
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("load", ["spin", "memory", "messages"])
 def test_what_works_beside_is_gone_afterwards(way, load):
-    transcript = measured(way, operations=100, values=1, load=load, interval=1000)
+    mark = processes.a_mark()
+    transcript = measured(way, operations=100, values=1, mark=mark, load=load, interval=1000)
     assert transcript.values[0].operations >= 100
-    assert not [process for process in Path("/proc").glob("[0-9]*") if is_of(process, way)]
-
-
-def is_of(process: Path, way: str) -> bool:
-    try:
-        return (process / "exe").readlink() == PROGRAMS[f"wake/{way}"]
-    except OSError:
-        return False
+    assert processes.gone(mark)
 
 
 @pytest.mark.parametrize("way", WAYS)

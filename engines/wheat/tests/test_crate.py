@@ -31,6 +31,7 @@ def test_unit_tests_under_address_sanitizer() -> None:
         RUSTC_BOOTSTRAP="1",  # lets a stable compiler have the sanitizer
         RUSTFLAGS="-Zsanitizer=address",
         ASAN_OPTIONS="detect_leaks=0",  # counters live as long as the process, in tests as well
+        CARGO_PROFILE_DEV_DEBUG="line-tables-only",  # all that a report of the sanitizer has, and compiled sooner
     )
     if "librustc" in done.stderr and "asan" in done.stderr and "cannot find" in done.stderr:
         missing("this Rust has no AddressSanitizer")
