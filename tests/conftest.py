@@ -3,6 +3,7 @@
 
 import collections
 import functools
+import itertools
 import os
 import shutil
 import signal
@@ -38,6 +39,7 @@ if shutil.which("ccache"):
 LOCK = Path(tempfile.gettempdir()) / f"steelyard-tests-{os.getpid()}.lock"
 os.environ["STEELYARD_LOCK"] = str(LOCK)
 
+_NUMBERS = itertools.count()
 ROOT = Path(__file__).parents[1]
 #: Files whose tests go wherever there is room, because each takes long.
 LONG_EACH = ("tests/e2e/test_pages.py", "tests/integration/test_coroutine_engine.py")
@@ -91,6 +93,10 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(autouse=True)
-def _a_sessions_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.setenv("STEELYARD_SESSIONS", str(tmp_path / "sessions"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+def _a_sessions_folder_of_its_own(tmp_path_factory, monkeypatch):
+    # By name alone: a folder for each of thousands of tests, of which few use it, takes longer than most of them.
+    own = tmp_path_factory.getbasetemp() / "own"
+    own.mkdir(exist_ok=True)
+    number = next(_NUMBERS)
+    monkeypatch.setenv("STEELYARD_SESSIONS", str(own / f"sessions{number}"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(own / f"data{number}"))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`steelyard report` as a user has it."""
 
-import os
 import shutil
 
 import pytest
 
 from steelyard.__main__ import main
+from steelyard.keep import session as sessions
 from tests.reporting import GOLDEN
 
 WHOLE = GOLDEN / "whole.session.jsonl"
@@ -28,9 +28,8 @@ def test_it_writes_page_and_figures_and_ends_with_the_path(in_a_folder, capsys):
 
 
 def test_without_a_session_it_takes_the_newest(in_a_folder, capsys):
-    folder = in_a_folder / "sessions"
+    folder = sessions.sessions_folder()
     folder.mkdir()
-    assert os.environ["STEELYARD_SESSIONS"] == str(folder)
     shutil.copy(GOLDEN / "interrupted.session.jsonl", folder / "20260101T000000-a.session.jsonl")
     shutil.copy(WHOLE, folder / "20260102T000000-b.session.jsonl")
     assert main(["report"]) == 0
