@@ -11,7 +11,15 @@ from cyclopts import Parameter
 from steelyard.cli import _output as output
 from steelyard.cli._output import Margin, Measuring
 from steelyard.errors import UsageError
-from steelyard.lab.compare import compare_cases_of, compare_files, labels, measure_pairs, varied_folders, vary
+from steelyard.lab.compare import (
+    compare_cases_of,
+    compare_files,
+    labels,
+    measure_pairs,
+    selected,
+    varied_folders,
+    vary,
+)
 from steelyard.lab.session import Lab
 from steelyard.settings import Settings
 from steelyard.show import comparison
@@ -52,8 +60,9 @@ def command(
     """
     if vary_ is not None:
         settings.check()
-        lab = Lab(varied_folders(vary_), selectors=sides, messages=output.Terminal())
-        cases, variants, pairs = vary(vary_, sides, lab)
+        selectors = selected(vary_, sides)
+        lab = Lab(varied_folders(vary_), selectors=selectors, messages=output.Terminal())
+        cases, variants, pairs = vary(vary_, selectors, lab)
         _, found = measure_pairs(lab, cases, variants, pairs, labels(vary_), settings, margin, output_file, metric)
     elif len(sides) != 2:
         raise UsageError("compare takes two sides: two cases, two files, or --vary with what to measure")

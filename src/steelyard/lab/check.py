@@ -11,7 +11,16 @@ import msgspec
 from steelyard.errors import BusyError
 from steelyard.judge import comparisons
 from steelyard.judge.comparisons import Compared, Comparisons
-from steelyard.lab.compare import BLOCKS, compare_files, labels, measure_pairs, read_side, varied_folders, vary
+from steelyard.lab.compare import (
+    BLOCKS,
+    compare_files,
+    labels,
+    measure_pairs,
+    read_side,
+    selected,
+    varied_folders,
+    vary,
+)
 from steelyard.lab.messages import Messages
 from steelyard.lab.session import Lab
 from steelyard.records import Session
@@ -26,6 +35,7 @@ def check_folders(
     folders: str, selectors: Sequence[str], settings: Settings, margin: float, messages: Messages
 ) -> Comparisons:
     """Both folders now; what looks worse once more, in a session of its own."""
+    selectors = selected(folders, selectors)
     lab = Lab(varied_folders(folders), selectors=selectors, messages=messages)
     cases, variants, pairs = vary(folders, selectors, lab)
     sides = labels(folders)

@@ -102,6 +102,17 @@ def varied_folders(text: str) -> list[Path]:
     return [Path(folder) for folder in listed.split(",") if Path(folder).is_dir()] if kind == "probe-dir" else []
 
 
+def selected(text: str, selectors: Sequence[str]) -> Sequence[str]:
+    """The selectors, or else what both folders have if ``--vary`` names folders: no other probe has to be asked."""
+    folders = varied_folders(text)
+    if selectors or len(folders) != 2:
+        return selectors
+    there = [catalog.find_programs([folder]).keys() for folder in folders]
+    if common := sorted(there[0] & there[1]):
+        return common
+    raise UsageError(f"{folders[0]} and {folders[1]} have no probe in common: each should hold <question>/<way>")
+
+
 def vary(text: str, selectors: Sequence[str], lab: Lab) -> tuple[list[Case], list[Variant], list[tuple[str, str, str]]]:
     """What ``--vary`` stands for: the cases to run, the variants, and which two cases make a pair under which name."""
     kind, colon, rest = text.partition(":")
@@ -117,11 +128,6 @@ def vary(text: str, selectors: Sequence[str], lab: Lab) -> tuple[list[Case], lis
     variants = [_KINDS[kind](name, value) for value in values]
     if variants[0].label == variants[1].label:  # the same thing twice is an A/A comparison
         variants = [msgspec.structs.replace(v, label=f"{v.label} ({n})") for v, n in zip(variants, "ab", strict=True)]
-    if kind == "probe-dir" and not selectors:
-        there = [catalog.find_programs([Path(folder)]).keys() for folder in values]
-        selectors = sorted(there[0] & there[1])
-        if not selectors:
-            raise UsageError(f"{' and '.join(values)} have no probe in common: each should hold <question>/<way>")
     chosen = lab.select(selectors, [], [])
     if kind == "python":
         chosen = lab.in_python(chosen, "--vary python")
