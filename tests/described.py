@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -31,32 +32,34 @@ def _asked(name: str) -> Answer:
     return done.returncode, done.stdout, done.stderr
 
 
-def _ask_all() -> dict[str, Answer]:
+def _ask(names: Iterable[str]) -> dict[str, Answer]:
+    wanted = list(names)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(PROBES, pool.map(_asked, PROBES), strict=True))
+        return dict(zip(wanted, pool.map(_asked, wanted), strict=True))
 
 
-def _shared(config: pytest.Config) -> Path:
-    return Path(config.getoption("basetemp")).parent / "described.json"
-
-
-def _is_worker(config: pytest.Config) -> bool:
-    return hasattr(config, "workerinput")
+def shared(config: pytest.Config) -> Path | None:
+    """The file beside the folders of the workers, or of a run that a test starts among these."""
+    base = config.getoption("basetemp")
+    return Path(base).parent / "described.json" if base else None
 
 
 @functools.cache
 def answers(config: pytest.Config) -> dict[str, Answer]:
     """What every probe answers; the first worker that comes here asks."""
-    if not _is_worker(config):
-        return _ask_all()
-    with _shared(config).open("a+") as file:
+    path = shared(config)
+    if path is None:
+        return _ask(PROBES)
+    if not hasattr(config, "workerinput"):
+        said = json.loads(path.read_text()) if path.exists() else {}
+        return said | _ask(PROBES.keys() - said.keys())
+    with path.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
-        known = file.read()
-        if not known:
-            known = json.dumps(_ask_all())
-            file.write(known)
-        return json.loads(known)
+        if not (said := file.read()):
+            said = json.dumps(_ask(PROBES))
+            file.write(said)
+        return json.loads(said)
 
 
 @functools.cache
@@ -71,4 +74,5 @@ def descriptors(config: pytest.Config) -> dict[str, Descriptor]:
 
 def known(config: pytest.Config) -> dict[str, Descriptor]:
     """The same if this test run has asked all probes; else nothing: few tests need few of them."""
-    return descriptors(config) if _is_worker(config) and _shared(config).exists() else {}
+    path = shared(config)
+    return descriptors(config) if path and path.exists() else {}

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import processes
+from steelyard.__main__ import main
+from tests import described, processes
 from tests.integration.laboratory import a_laboratory
 
 ROOT = Path(__file__).parents[2]
@@ -47,14 +48,17 @@ def test_it_is_measured(added):
     added.assert_nothing_is_left()
 
 
-def test_it_is_in_the_table_of_the_documentation(added):
+def test_it_is_in_the_table_of_the_documentation(added, monkeypatch):
     pytest.importorskip("docutils")
-    result = added.do("docs", added.folder / "docs")
-    assert result.returncode == 0, result.stderr
+    monkeypatch.setenv("STEELYARD_PROBES", str(added.folder / "probes"))
+    assert main(["docs", str(added.folder / "docs")]) == 0
     assert "`novelty/copied`: " in (added.folder / "docs" / "probes.md").read_text()
 
 
-def test_the_protocol_tests_find_it_and_it_passes_them(added):
+def test_the_protocol_tests_find_it_and_it_passes_them(added, pytestconfig, tmp_path):
+    # Beside what all other probes have said of themselves, where that is kept.
+    kept = described.shared(pytestconfig)
+    base = (kept.parent if kept else tmp_path) / "inner"
     tested = subprocess.run(
         [
             sys.executable,
@@ -62,6 +66,7 @@ def test_the_protocol_tests_find_it_and_it_passes_them(added):
             "pytest",
             "-p",
             "no:cacheprovider",
+            f"--basetemp={base}",
             "tests/protocol/test_every_probe.py",
             "-k",
             "novelty",
