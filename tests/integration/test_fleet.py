@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 import steelyard
+from steelyard.__main__ import main
 from steelyard.errors import (
     BackendError,
     BusyError,
@@ -296,12 +297,13 @@ def refusing(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("arguments", "error", "sentence"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_bad_input_gets_one_sentence(refusing, arguments, error, sentence):
+def test_bad_input_gets_one_sentence(refusing, arguments, error, sentence, monkeypatch, capsys):
+    monkeypatch.chdir(refusing.folder)
     before = sorted(refusing.folder.iterdir())
-    done = refusing.do("fleet", *arguments)
-    assert done.returncode == error.exit_code, done.stderr
-    assert sentence in words(done.stderr)
-    assert "Traceback" not in done.stderr
+    assert main(["fleet", *arguments]) == error.exit_code
+    said = capsys.readouterr().err
+    assert sentence in words(said)
+    assert "Traceback" not in said
     assert sorted(refusing.folder.iterdir()) == before
 
 

@@ -5,6 +5,10 @@ import sys
 
 import pytest
 
+from steelyard.__main__ import main
+from steelyard.errors import UsageError
+from tests.integration.laboratory import words
+
 #: An interpreter that is surely there: what matters is that it is the one that runs, not which version it has.
 OWN = sys.executable
 
@@ -40,18 +44,17 @@ def test_the_overhead_is_measured_by_the_same_interpreter(laboratory):
         (f"{OWN},{OWN}", "generator", "names two interpreters alike"),
     ],
 )
-def test_an_interpreter_that_is_of_no_use_is_one_sentence(laboratory, python, selector, sentence):
-    result = laboratory.do("run", selector, "--param", f"python={python}")
-    assert result.returncode == 64, result.stderr
-    assert result.stderr.startswith("steelyard: --param python")
-    assert sentence in result.stderr
-    assert "Traceback" not in result.stderr
+def test_an_interpreter_that_is_of_no_use_is_one_sentence(python, selector, sentence, capsys):
+    assert main(["run", selector, "--param", f"python={python}"]) == UsageError.exit_code
+    said = capsys.readouterr().err
+    assert said.startswith("steelyard: --param python")
+    assert sentence in words(said)
+    assert "Traceback" not in said
 
 
-def test_an_interpreter_that_is_too_old_is_refused(laboratory, tmp_path):
+def test_an_interpreter_that_is_too_old_is_refused(tmp_path, capsys):
     old = tmp_path / "old-python"
     old.write_text("#!/bin/sh\necho /usr/bin/old-python\necho 2.7.18\necho\n")
     old.chmod(0o755)
-    result = laboratory.do("run", "generator", "--param", f"python={old}")
-    assert result.returncode == 64
-    assert "is Python 2.7.18 and the probes need 3.8 or later" in result.stderr
+    assert main(["run", "generator", "--param", f"python={old}"]) == UsageError.exit_code
+    assert "is Python 2.7.18 and the probes need 3.8 or later" in words(capsys.readouterr().err)

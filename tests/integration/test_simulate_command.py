@@ -4,9 +4,11 @@
 import json
 import subprocess
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
+from steelyard.__main__ import main
 from steelyard.errors import LoadError, UsageError
 from tests import processes
 from tests.integration.laboratory import words
@@ -128,14 +130,15 @@ def test_costs_are_fitted_to_a_session_and_how_well_is_said(laboratory, load):
         (("cut.jsonl", "--policy", "cfs"), LoadError, "says that it holds 2 tasks, and holds 0"),
     ],
 )
-def test_what_makes_no_sense_is_said_in_a_sentence(laboratory, load, arguments, error, sentence):
-    (laboratory.folder / "bad.toml").write_text('title = "x"\ncpu = 2\n')
+def test_what_makes_no_sense_is_said_in_a_sentence(laboratory, load, arguments, error, sentence, monkeypatch, capsys):
+    monkeypatch.chdir(laboratory.folder)
+    Path("bad.toml").write_text('title = "x"\ncpu = 2\n')
     head = {"schedsim_trace": 2, "cpus": 1, "tasks": 2, "length_ns": 5, "tick_ns": 0, "switches": 0, "classes": ["a"]}
-    (laboratory.folder / "cut.jsonl").write_text(json.dumps(head) + "\n")
-    done = laboratory.do("simulate", *arguments)
-    assert done.returncode == error.exit_code, done.stderr
-    assert sentence in words(done.stderr)
-    assert "Traceback" not in done.stderr
+    Path("cut.jsonl").write_text(json.dumps(head) + "\n")
+    assert main(["simulate", *arguments]) == error.exit_code
+    said = capsys.readouterr().err
+    assert sentence in words(said)
+    assert "Traceback" not in said
 
 
 def test_a_load_that_needs_rights_is_left_out_with_the_reason(laboratory):
