@@ -62,8 +62,8 @@ run: build ## weigh this machine: a first session of a few minutes, ending in on
 	@$(STEELYARD) report -o report.html
 
 TESTS ?=
-# Three at a time keep two CPUs busy: every third test waits for something.
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --no-loadscope-reorder --durations 10
+# Four at a time keep two CPUs busy: about half of what a test takes it waits, for daemons, deadlines and moments.
+PYTEST := $(BIN)/python -m pytest --numprocesses 4 --no-loadscope-reorder --durations 10
 test: $(VENV)/.dev $(VENV)/.wheat ## the test suite
 	$(PYTEST) $(TESTS)
 
