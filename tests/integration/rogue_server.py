@@ -86,8 +86,10 @@ class Rogue(Server):
 
     title = "the rogue"
     most_workers = most_threads = 1
-    ready_within_s = 1.0
-    ends_within_s = lets_go_within_s = 0.5
+    # Short for the way that is to miss it; a busy machine makes none of the others.
+    ready_within_s = 1.0 if WAY == "never_ready" else 60.0
+    lets_go_within_s = 0.5 if WAY == "leaks_connections" else 60.0
+    ends_within_s = 0.5 if WAY == "ignores_the_end" else 60.0
 
     def command(self):
         return [sys.executable, str(Path(sys.argv[0]).resolve()), "--serve", WAY, str(self.port)]

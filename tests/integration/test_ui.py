@@ -272,7 +272,7 @@ def test_a_page_that_fails_is_answered_all_the_same_and_said_where_the_server_wa
 
 
 def test_a_slow_client_is_given_up_and_keeps_nobody_waiting(folder, monkeypatch):
-    monkeypatch.setattr(serving_module, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(serving_module, "PATIENCE_S", 1.0)
     server = serving(folder)
     slow = [socket.create_connection(("127.0.0.1", server.server_port), timeout=60) for _ in range(70)]
     for connection in slow:
