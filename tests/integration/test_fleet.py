@@ -94,13 +94,10 @@ def test_killing_node_parts_clients_and_probes_loses_no_session_and_makes_none_t
     laboratory.add(rogue, "rogue/slow")
     folder = planned(laboratory, "rogue")
 
-    def node_part() -> list[int]:
-        return [pid for pid in processes.marked(laboratory.mark) if " node " in command_line(pid)]
-
     with laboratory.start(*RUN, "--nodes", "a,b") as client:
         laboratory.catch(client, lambda: measuring(folder, "a.1"), "the first session is being measured")
-        [process] = node_part()
-        os.kill(process, signal.SIGKILL)
+        [part] = Path(f"/proc/{client.pid}/task/{client.pid}/children").read_text().split()
+        processes.kill(int(part))
         laboratory.catch(client, lambda: measuring(folder, "b.1"), "the second session is being measured")
         client.kill()
         _, err = client.communicate()
@@ -118,13 +115,6 @@ def test_killing_node_parts_clients_and_probes_loses_no_session_and_makes_none_t
     assert all(session.end for session in found.values())
     assert_nothing_overlaps(found.values())
     processes.until(lambda: processes.gone(laboratory.mark), "nothing lives on")
-
-
-def command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
 
 
 def measuring(folder: FleetFolder, token: str) -> bool:
