@@ -70,8 +70,8 @@ def test_a_lab_that_is_killed_loses_no_finished_run_and_the_next_one_removes_wha
                     life_s = time.monotonic() - began
                 path = tmp_path / f"{number}.session.jsonl"
                 lab = begin(server, path)
-                # Squared: most of them early in its life, so that what the machine does meanwhile decides little.
-                time.sleep(life_s * chance.random() ** 2)
+                # Cubed: most of them early in its life, so that what the machine does meanwhile decides little.
+                time.sleep(life_s * chance.random() ** 3)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(lab, signal.SIGKILL)
                 assert server.stdout.readline() == "over\n"
