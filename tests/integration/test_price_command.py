@@ -44,6 +44,8 @@ def test_what_a_command_does_is_counted_until_it_ends(laboratory, kept):
     assert counts["minor_faults"] > 100
     assert priced["effort"]["status"] == 3
     assert priced["parts"][0]["share"] > 0
+    if "lock_waits" in counts:
+        assert counts["lock_waits"] >= 1
     if "system_calls" not in counts:
         assert "system calls" in {skip["subject"] for skip in priced["skips"]}
 

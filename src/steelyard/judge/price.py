@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the doings of a live process cost: its counts times the prices of a session.
 
-The parts are those of library/effort.toml. Each is a cost of its own, whatever the program does meanwhile: what a
-system
-call does in the kernel, and what a switch does to the caches, comes on top: the sum is a lower bound. Prices have the
-intervals of the session.
+The parts are those of library/effort.toml. Each is a cost of its own, whatever the program does meanwhile. What a
+system call does in the kernel, and what a switch does to the caches, comes on top, so the sum is a lower bound. Prices
+have the intervals of the session.
 """
 
 from __future__ import annotations
@@ -19,13 +18,17 @@ from steelyard.errors import InstallationError
 from steelyard.judge.claims import Operand
 from steelyard.judge.evidence import Measured, NoAnswer
 from steelyard.judge.reasons import Said
+from steelyard.judge.stats.checks import known
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.judge.stats.summary import median_interval, middle
 from steelyard.records import Effort, Record, Session, Skip
 
 
 class PartEntry(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that is counted. Its price is ``each`` times the cost of a case, less ``times`` that of another."""
+    """Something that is counted. Its price is ``each`` times the cost of a case, less ``times`` that of another.
+
+    within: another part has it already, so that it is not in the sum.
+    """
 
     counted: str
     what: str
@@ -34,6 +37,7 @@ class PartEntry(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     each: float = 1.0
     less: Operand | None = None
     times: float = 1.0
+    within: bool = False
 
 
 class InsteadEntry(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,7 +66,7 @@ class PricedPart(Record, frozen=True, kw_only=True):
     """Something that the process did ``count`` times: its price and its share of the CPU time of the process.
 
     count: None where it could not be counted. price: None where the session has none. there: the price of another
-    session.
+    session. within: another part has it already.
     """
 
     what: str
@@ -73,6 +77,7 @@ class PricedPart(Record, frozen=True, kw_only=True):
     price: PriceOf | None
     share: float | None
     there: PriceOf | None = None
+    within: bool = False
 
 
 class Instead(Record, frozen=True, kw_only=True):
@@ -135,7 +140,7 @@ def price(effort: Effort, session: Session, on: Session | None = None) -> Priced
     parts, skips = [], list(effort.skips)
     for entry in library().part:
         count, found = effort.counts.get(entry.counted), _price_of(here, entry)
-        if found is None:
+        if found is None and not entry.within:
             skips.append(Skip(subject=entry.what, reason=f"{session.path} has no {entry.of.case}"))
         parts.append(
             PricedPart(
@@ -147,6 +152,7 @@ def price(effort: Effort, session: Session, on: Session | None = None) -> Priced
                 price=found,
                 share=None if count is None or found is None or cpu_s <= 0 else count * found.seconds / cpu_s,
                 there=_price_of(there, entry) if there else None,
+                within=entry.within,
             )
         )
     waiting = parts[0]
@@ -155,7 +161,7 @@ def price(effort: Effort, session: Session, on: Session | None = None) -> Priced
         session=session.path,
         on=on.path if on else None,
         parts=tuple(parts),
-        share=_sum([part.share for part in parts]),
+        share=_sum([part.share for part in parts if not part.within]),
         waiting_share=waiting.share,
         instead=tuple(_instead(here, waiting, cpu_s)),
         there=_ratio(parts) if there else None,
@@ -184,8 +190,7 @@ def _price(measured: Measured, operand: Operand) -> PriceOf | None:
         return None
     there = values[np.isfinite(values)]
     interval = median_interval(there, INTERVAL_CONFIDENCE)
-    ends = (interval.low, interval.high) if interval.bounded else (None, None)
-    return PriceOf(seconds=middle(there), low=ends[0], high=ends[1])
+    return PriceOf(seconds=middle(there), low=known(interval.low), high=known(interval.high))
 
 
 def _sum(shares: list[float | None]) -> float | None:
@@ -206,7 +211,7 @@ def _instead(measured: Measured, waiting: PricedPart, cpu_s: float) -> list[Inst
 
 
 def _ratio(parts: list[PricedPart]) -> float | None:
-    both = [(part.count, part.price, part.there) for part in parts]
+    both = [(part.count, part.price, part.there) for part in parts if not part.within]
     pairs = [(count * a.seconds, count * b.seconds) for count, a, b in both if count and a and b]
     here = sum(a for a, _ in pairs)
     return sum(b for _, b in pairs) / here if here > 0 else None

@@ -2,9 +2,9 @@
 """What a live process does, counted for a while: switches, system calls, page faults, processes and threads made.
 
 What every user may read in /proc of the own processes is enough for switches, faults and CPU time: of each task when
-the count begins, when it ends, and every 20 ms between, so that a task that ends has been seen. System calls, and tasks
-however short, are counted by tracepoints where the kernel allows it (root, and a mounted tracefs): each task of the
-process gets a counter that its children inherit.
+the count begins, when it ends, and every 20 ms between, so that a task that ends has been seen. System calls, waits for
+locks, and tasks however short, are counted by tracepoints where the kernel allows it (root, and a mounted tracefs):
+each task of the process gets a counter that its children inherit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,14 @@ _TRACEPOINTS = {
     "system_calls": ("raw_syscalls/sys_enter", ""),
     "made": ("task/task_newtask", ""),
     "threads": ("task/task_newtask", "clone_flags & 0x10000"),
+    # FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_LOCK_PI and FUTEX_LOCK_PI2 with their flags (linux/futex.h).
+    "lock_waits": (
+        "syscalls/sys_enter_futex",
+        " || ".join(f"op == {op + flag}" for op in (0, 9, 6, 13) for flag in (0, 128, 256, 384)),
+    ),
 }
+#: What a kernel with the others need not have: CONFIG_FTRACE_SYSCALLS.
+_OPTIONAL = "lock_waits"
 _SYS_PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 _TYPE_TRACEPOINT, _INHERIT, _CLOSE_ON_EXEC = 2, 1 << 1, 1 << 3
 _SET_FILTER = 0x40082406
@@ -214,8 +221,12 @@ def count(*, pid: int | None, command: Sequence[str], seconds: float, machine_ke
 def _counters(tasks: Sequence[int]) -> tuple[dict[str, _Counter], tuple[Skip, ...]]:
     """The tracepoints, or why there are none."""
     made: dict[str, _Counter] = {}
+    skips: tuple[Skip, ...] = ()
     try:
-        for name in _TRACEPOINTS:
+        for name, (point, _) in _TRACEPOINTS.items():
+            if name == _OPTIONAL and made and not (_TRACING / "events" / point).exists():
+                skips = (Skip(subject="waits for a lock", reason=f"the kernel has no tracepoint {point}"),)
+                continue
             made[name] = _Counter(name, tasks)
     except (OSError, KeyError, ValueError) as error:
         for counter in made.values():
@@ -226,7 +237,7 @@ def _counters(tasks: Sequence[int]) -> tuple[dict[str, _Counter], tuple[Skip, ..
             Skip(subject="system calls", reason=f"{why}: {advice}"),
             Skip(subject="processes and threads made", reason="those that live for less than 20 ms may be missing"),
         )
-    return made, ()
+    return made, skips
 
 
 def _is_there(pid: int) -> bool:

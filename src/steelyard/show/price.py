@@ -58,7 +58,7 @@ def sentences(priced: Priced) -> list[str]:
             kinds = ", ".join(f"{_percent(one.share)} as {one.what}" for one in priced.instead)
             said.append(f"The same switches would be {kinds}.")
     if priced.share is not None:
-        unknown = [part.what for part in priced.parts if part.share is None]
+        unknown = [part.what for part in priced.parts if part.share is None and not part.within]
         but = f", without {', '.join(unknown)}" if unknown else ""
         said.append(f"All that was counted is at least {_percent(priced.share)} of its CPU time{but}.")
     if priced.there is not None:

@@ -54,6 +54,13 @@ def test_a_wait_is_half_a_round_trip_without_the_calls_that_are_counted_as_such(
     assert priced.share == pytest.approx(0.11, rel=0.02)
 
 
+def test_what_another_part_has_already_is_not_in_the_sum():
+    priced = price(an_effort(voluntary=50_000, lock_waits=25_000), prices(), prices(**{FUTEX: 8.6e-6}))
+    assert by_count(priced)["lock_waits"].share == pytest.approx(0.05, rel=0.02)
+    assert priced.share == pytest.approx(0.1, rel=0.02)
+    assert priced.there == pytest.approx(4.1 / 2.0, rel=0.02)
+
+
 def test_as_coroutines_the_same_switches_are_a_share_of_what_would_be_left():
     [coroutines] = price(an_effort(voluntary=100_000), prices()).instead
     assert coroutines.share == pytest.approx(1e-4 / (0.8 + 1e-4), rel=0.05)

@@ -38,6 +38,14 @@ def test_a_number_that_another_task_got_meanwhile_takes_nothing_away():
     assert tree.total()[0] == 0
 
 
+def test_a_kernel_without_the_tracepoint_of_futexes_counts_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(effort, "_TRACING", tmp_path)
+    monkeypatch.setattr(effort, "_Counter", lambda name, tasks: (name, tasks))
+    counters, skips = effort._counters([7])
+    assert set(counters) == {"system_calls", "made", "threads"}
+    assert [skip.subject for skip in skips] == ["waits for a lock"]
+
+
 def test_where_there_is_no_tracefs_it_is_said_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setattr(effort, "_TRACING", tmp_path)
     counters, skips = effort._counters([7])
