@@ -131,10 +131,11 @@ def missing(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def compiled(source: Path, target: Path) -> Path:
-    """A C program of a test, built as it stands."""
+def compiled(source: Path, target: Path, *more: object) -> Path:
+    """A C program of a test, built as it stands, with further sources and options."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([tool("cc"), "-std=gnu17", "-O1", "-Wall", source, "-o", target, "-lpthread", "-lrt"], check=True)
+    cc = [tool("cc"), "-std=gnu17", "-O1", "-Wall"]
+    subprocess.run([*cc, source, *map(str, more), "-o", target, "-lpthread", "-lrt", "-lm"], check=True)
     return target
 
 

@@ -15,10 +15,15 @@ from steelyard.lab import proving_choices as proving
 from steelyard.measure import catalog
 from steelyard.settings import Settings
 from tests.integration.laboratory import words
+from tests.long import LONG
 from tests.many import lines_of, write
+from tests.processes import compiled
 from tests.unit.judge.test_model import served
 
 RECORDED = Path(__file__).parents[1] / "golden" / "first.session.jsonl.gz"
+PLANTED = Path(__file__).parent / "planted.c"
+#: What costs so much more is dearer also where others take the CPU; on a quiet machine 5 µs are enough.
+PLANTED_NS = 5_000 if LONG else 200_000
 
 
 @pytest.fixture
@@ -117,6 +122,37 @@ def test_channels_are_measured_at_a_rate(laboratory):
     assert way["head_room"] > 0
 
 
+@pytest.fixture(scope="module")
+def pipes(tmp_path_factory):
+    """Pipes as a program, by their name and by what is planted into each of their messages."""
+    probes = Path(__file__).parents[2] / "probes"
+    support = [probes / "support/c" / name for name in ("probe.c", "contexts.c", "counters.c")]
+    folders = [f"-I{probes / 'message'}", f"-I{probes / 'support/c'}"]
+    folder = tmp_path_factory.mktemp("pipes")
+
+    def built(way, planted_ns):
+        named = [f'-DPROBE_ID="message/{way}"', f"-DPLANTED_NS={planted_ns}"]
+        return compiled(PLANTED, folder / f"{way}-{planted_ns}", *support, *folders, *named)
+
+    return built
+
+
+@pytest.mark.parametrize(("dearer", "taken"), [("latency_pipe", "latency_copy"), ("latency_copy", "latency_pipe")])
+def test_a_planted_dearer_switch_turns_the_choice(laboratory, pipes, dearer, taken):
+    """Two programs that are alike but for what one message of one of them costs."""
+    for way in (dearer, taken):
+        laboratory.add(pipes(way, PLANTED_NS if way == dearer else 0), f"message/{way}")
+    done = laboratory.do(
+        *("choose", "message", "--size", "1", "--placement", "same", "--needs", "readers=several", "--json"),
+        *("--needs", "boundaries=no", "--blocks", "2", "--values", "3", "--target", "1ms"),
+    )
+    assert done.returncode == 0, done.stderr
+    [choice] = json.loads(done.stdout)["choices"]
+    ways = {way["way"]: way["figures"]["round_trip"] for way in choice["ways"]}
+    assert list(ways) == [taken, dearer]
+    assert ways[dearer] - ways[taken] > PLANTED_NS / 1e9
+
+
 @pytest.fixture
 def described(tmp_path):
     """A load, and a session of models that was measured near it."""
@@ -131,6 +167,8 @@ def test_a_model_is_predicted_from_a_session_of_another_machine(described, capsy
     assert "take epoll, by prediction; thread is next, at 2.00 times its CPU a request" in capsys.readouterr().out
     assert main(["choose", "model", *described, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["recommended_by_prediction"] == "epoll"
+    assert main(["choose", "model", *described, "--param", "rate=2k/s", "-p", "connections=50"]) == 0
+    assert capsys.readouterr().out.startswith("2,000 requests a second over 50 connections")
 
 
 def test_the_example_is_printed_and_can_be_read(capsys):
@@ -144,6 +182,7 @@ def test_the_example_is_printed_and_can_be_read(capsys):
         (("connections = 100 ", "connections = 1000000 "), SelectionError, "each is not measured at connections=1000"),
         (("depth = 1 ", "depth = 0 "), SelectionError, "each is not measured at depth=0"),
         (('wait = "1ms"', 'wait = "1h"'), UsageError, "a wait of 1 h 00 min is too long for the 4m that all may take"),
+        (('rate = "1k/s"', 'rate = "10/s"'), UsageError, "a rate of 10/s is too low for a goal"),
         (("# languages = [", "languages = ['cobol', "), UsageError, "no model is written in cobol; there are c"),
         (("cores = 1 ", "coers = 1 "), UsageError, "unknown field `coers`"),
     ],
