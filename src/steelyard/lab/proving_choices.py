@@ -27,7 +27,7 @@ _MEASURED = {
     "message": Settings(budget="8s", quick=True),
     "message at a rate": Settings(budget="14s", quick=True, target="20ms"),
     "lock": Settings(budget="8s", quick=True, target="10ms"),
-    "model": Settings(budget="36s", quick=True),
+    "model": Settings(budget="36s", quick=True, target="60ms"),
 }
 #: Languages whose models start within a tenth of a second: a load is to take seconds.
 _QUICK = ("c", "go", "rust")
@@ -58,10 +58,9 @@ def _one(lab: Lab, kind: str, load: Load, folder: Path) -> ChoiceMade:
             load,
             written,
         )
-        built = to_verify(lab, predictions, settings, folder / "b.session.jsonl")
-        if built is None:
+        truth = to_verify(lab, predictions, settings, folder / "b.session.jsonl", whole=True)
+        if truth is None:
             raise SelectionError("no model could be predicted")
-        truth = choose.choose(built, load)
         return judge_prediction(kind, predictions, truth, verified(predictions, truth.choices[0].ways))
     first, second = (
         choose.choose(measure_ways(lab, load, replace(settings, seed=seed), folder / f"{seed}.session.jsonl"), load)

@@ -13,7 +13,12 @@ from steelyard.show.console import Console, grid
 _HEADS = ("loads", "wrong", "at most", "cannot tell", "dearer, median", "dearer, most")
 _RULE = (
     f"Wrong: what was recommended cost over {100 * WRONG:g} % more than the best in a second session, or missed the "
-    "goal that it was said to meet. At most: the exact upper 95 % bound of that rate."
+    "goal that it was said to meet. At most: the exact upper 95 % bound of that rate. Of models the choice is that of "
+    "the prediction alone, and in the second session the three that are predicted to be cheapest serve the load."
+)
+_PLANTED = (
+    "What is planted is found: of two programs that are alike but for 5 µs that each message of one takes longer, the "
+    "other is recommended, whichever it is (`tests/integration/test_choose_command.py`)."
 )
 
 
@@ -38,7 +43,14 @@ def markdown(proved: ProvedChoices, loads: int) -> str:
     lines += [f"| {rates.kind} | {' | '.join(_cells(rates))} |" for rates in proved.rates]
     if said := _predictions(proved):
         lines += ["", said]
-    lines += ["", "## The loads\n", "| load | said | recommended | best | dearer |", "| --- | --- | --- | --- | ---: |"]
+    lines += [
+        "",
+        _PLANTED,
+        "",
+        "## The loads\n",
+        "| load | said | recommended | best | dearer |",
+        "| --- | --- | --- | --- | ---: |",
+    ]
     lines += [
         f"| {described(one.load)} | {one.said}{', wrong' if one.wrong else ''} | {one.recommended or '–'} "
         f"| {one.best or '–'} | {_percent(one.dearer)} |"

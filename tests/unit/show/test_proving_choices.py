@@ -2,13 +2,17 @@
 """The error rates of choices as a table and as a page."""
 
 import io
+import re
+from pathlib import Path
 
-from steelyard.judge.proving_choices import rates
+from steelyard.judge.proving_choices import draw, rates
 from steelyard.show import proving_choices as shown
+from steelyard.show.choose import described
 from steelyard.show.console import Console
 from tests.unit.judge.test_choose import TWO_SIZES
 from tests.unit.judge.test_proving_choices import made
 
+DOCUMENTED = Path(__file__).parents[3] / "docs" / "reference" / "choice-error-rates.md"
 PROVED = rates(7, [made(TWO_SIZES, TWO_SIZES)] * 3 + [made(TWO_SIZES, {**TWO_SIZES, "ring": {200: 5e-6}})])
 
 
@@ -25,6 +29,21 @@ def test_the_page_has_the_command_the_rates_and_each_load():
     assert "| message | 4 | 1 (25.0 %) |" in page
     assert page.count("messages of 200 B between two processes on two CPUs | one") == 4
     assert page.count("one, wrong") == 1
+
+
+def test_the_page_that_is_documented_has_the_loads_of_its_seed_and_keeps_the_goals():
+    page = DOCUMENTED.read_text()
+    assert f"\n{shown._RULE}\n" in page
+    assert f"\n{shown._PLANTED}\n" in page
+    loads, seed = map(int, re.search(r"--loads (\d+) --seed (\d+)", page).groups())
+    drawn = [described(load) for _, load in draw(seed, loads)]
+    listed = [line.split(" | ")[0].removeprefix("| ") for line in page.split("| ---: |\n")[-1].splitlines()]
+    assert [load for load in drawn if load in listed] == listed
+    assert len(listed) >= 0.9 * loads
+    [wrong] = re.findall(r"^\| all \| \d+ \| \d+ \(([\d.]+) %\)", page, re.MULTILINE)
+    assert float(wrong) <= 5
+    off, held = re.search(r"off by ([\d.]+) % \(median\).* held (\d+) %", page).groups()
+    assert (float(off) <= 20, int(held) >= 90) == (True, True)
 
 
 def test_objects_say_which_were_wrong():
