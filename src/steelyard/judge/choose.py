@@ -20,6 +20,7 @@ from steelyard.judge.controls import controls, void_reason
 from steelyard.judge.curves import way_of
 from steelyard.judge.reasons import Reason, Said, Why
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
+from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 from steelyard.judge.stats.summary import median_interval, middle
 from steelyard.records import Case, Descriptor, Parameter, Placement, Record, Scalar, Session
@@ -221,8 +222,8 @@ def _beyond(parameter: Parameter | None, name: str, wanted: Scalar) -> Reason | 
     return None
 
 
-def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
-    """The best way at each point, and where the answer changes."""
+def choose(session: Session, load: Load, *, margin: float = MARGIN, alpha: float = 1 - VERDICT_CONFIDENCE) -> Chosen:
+    """The best way at each point, and where the answer changes. ``alpha``: the error rate of all verdicts together."""
     by_name = {runs.planned.case.name: runs for runs in case_runs(session)}
     prefix = f"{load.question}/"
     descriptors = {name: facts.descriptor for name, facts in session.header.probes.items() if name.startswith(prefix)}
@@ -235,7 +236,7 @@ def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
     ]
     found = [Choice(size=_size(point), ways=_ranked(able, point, load)) for point in load.points]
     pairs = [(str(place), one.able[0].case, one.able[1].case) for place, one in enumerate(found) if len(one.able) > 1]
-    compared = compare_cases(session, pairs, ("best", "runner-up"), margin=margin, metric=load.chosen_by)
+    compared = compare_cases(session, pairs, ("best", "runner-up"), margin=margin, alpha=alpha, metric=load.chosen_by)
     verdicts = {int(case.case): case for case in compared.cases}
     choices = tuple(
         Choice(size=one.size, ways=one.ways, verdict=verdicts.get(place)) for place, one in enumerate(found)
@@ -245,7 +246,7 @@ def choose(session: Session, load: Load, *, margin: float = MARGIN) -> Chosen:
         way = way_of(probe)
         ours = probe in family or probe.startswith(f"{prefix}{load.family}_")
         if ours and way not in cannot and (f"kind={load.between}" in rest or "kind=" not in rest):
-            cannot[way] = skip.reason
+            cannot[way] = skip.reason.removeprefix(f"{probe}: ")
     return Chosen(
         path=session.path,
         machine=session.header.machine.facts.get("cpu", "a machine"),
@@ -277,7 +278,7 @@ def _ranked(able: Iterable[CaseRuns], point: Mapping[str, Scalar], load: Load) -
 def _way(runs: CaseRuns, point: Mapping[str, Scalar], load: Load) -> Way:
     case = runs.planned.case
     way = way_of(case.probe)
-    rate, round_trip, share = point.get("rate"), _figure(runs, "round_trip"), _figure(runs, "of_rate")
+    rate, round_trip, share = point.get("rate"), figure_of(runs, "round_trip"), figure_of(runs, "of_rate")
     head_room = 1 / (int(rate) * round_trip) if rate and round_trip else None
     if rate and share is not None and share < _KEEPS_UP:
         head_room = share if head_room is None else min(share, head_room)
@@ -286,21 +287,23 @@ def _way(runs: CaseRuns, point: Mapping[str, Scalar], load: Load) -> Way:
         title=runs.descriptor.title or way,
         case=case.name,
         properties=runs.descriptor.properties,
-        figures={name: _figure(runs, name) for name in dict.fromkeys((*load.figures, load.chosen_by))},
+        figures={name: figure_of(runs, name) for name in dict.fromkeys((*load.figures, load.chosen_by))},
         misses=_missed(runs, load),
         head_room=head_room,
     )
 
 
-def _sample(runs: CaseRuns, name: str) -> FloatArray:
+def sample_of(runs: CaseRuns, name: str) -> FloatArray:
+    """The finite numbers of a metric; none where the case does not have it."""
     metric = metric_of(runs, name)
     sample: FloatArray = runs.sample(metric) if metric else np.array([])
     there: FloatArray = sample[np.isfinite(sample)]
     return there
 
 
-def _figure(runs: CaseRuns, name: str) -> float | None:
-    there = _sample(runs, name)
+def figure_of(runs: CaseRuns, name: str) -> float | None:
+    """The median of a metric; None where the case does not have it."""
+    there = sample_of(runs, name)
     return middle(there) if there.size else None
 
 
@@ -308,7 +311,7 @@ def _missed(runs: CaseRuns, load: Load) -> float | None:
     """The figure that is not sure to be low enough: the upper end of its interval has to be."""
     if load.goal is None or load.at_most is None:
         return None
-    there = _sample(runs, load.goal)
+    there = sample_of(runs, load.goal)
     if not there.size:
         return math.inf
     interval = median_interval(there, INTERVAL_CONFIDENCE)

@@ -15,17 +15,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from steelyard.errors import UsageError
-from steelyard.judge.choose import Load, Way
-from steelyard.judge.comparisons import metric_of
+from steelyard.judge.choose import Load, Way, figure_of, sample_of
 from steelyard.judge.controls import controls, void_reason
+from steelyard.judge.curves import way_of
 from steelyard.judge.reasons import Said
 from steelyard.judge.samples import CaseRuns, FloatArray, case_runs
+from steelyard.judge.stats.summary import middle
 from steelyard.records import Record, Scalar, Session
 from steelyard.units import parse_bytes, parse_duration, parse_rate
 
@@ -33,8 +34,12 @@ from steelyard.units import parse_bytes, parse_duration, parse_rate
 FAMILY = "serve"
 #: The client is one CPU's; what it was checked with beside oha.
 MOST_RATE = 200_000
-#: A measured case stands for loads whose rate and connections are within this factor of its own.
+#: A measured case stands for loads each of whose numbers is within this factor of its own. What is added to both before
+#: is how much makes no difference: a request has other bytes beside its body.
 _WITHIN = 4.0
+_ADDED = {"rate": 0, "connections": 0, "wait_us": 100, "depth": 10, "size": 1000, "answer": 1000}
+#: A value that both have or neither.
+_ALIKE = {"wait_us": 0, "locked_percent": 0, "arrivals": "burst"}
 #: How far a prediction may be off beside what its blocks say: see the module's text.
 MODEL_ERROR = 0.15
 _RESAMPLES = 400
@@ -130,8 +135,14 @@ class Serving(Load, frozen=True, kw_only=True):
 
     @property
     def without_work(self) -> dict[str, Scalar]:
-        """The parameters of the same load whose requests do nothing: what is measured to predict."""
+        """The parameters of the same load whose requests do nothing."""
         return self._parameters(0)
+
+    @property
+    def to_measure(self) -> tuple[dict[str, Scalar], ...]:
+        """What is measured to predict; on several CPUs also how many of them a model can keep busy."""
+        busy = {**self._parameters(self.work_ns), "arrivals": "closed", "rate": 0, "wait_us": 0}
+        return (self.without_work, busy) if self.cores > 1 else (self.without_work,)
 
     def _parameters(self, work_ns: int) -> dict[str, Scalar]:
         names = ("rate", "arrivals", "connections", "wait_us", "depth", "locked_percent", "size", "answer", "cores")
@@ -143,7 +154,8 @@ class Predicted(Record, frozen=True, kw_only=True):
 
     basis: the case that was measured. beside_s: what the model adds to the work. capacity: requests a second that it
     could do. keeps_until: the rate up to which it keeps the goal, or keeps up where there is none. memory_bytes: of all
-    connections; fits: whether that is as little as may be. lacks: why it is not recommended, a clause each.
+    connections; fits: whether that is as little as may be; fits_until: so many connections would be, None where that is
+    not known or no limit was given. lacks: why it is not recommended, a clause each.
     """
 
     way: str
@@ -160,6 +172,7 @@ class Predicted(Record, frozen=True, kw_only=True):
     keeps_until: float
     memory_bytes: float | None
     fits: bool = True
+    fits_until: int | None = None
     lacks: tuple[str, ...] = ()
 
 
@@ -190,10 +203,20 @@ class Verified(Record, frozen=True, kw_only=True):
     within: bool
 
 
-def read(text: bytes, name: str) -> Serving:
-    """The load that a file describes; raises UsageError with what is wrong in it."""
+def read(text: bytes, name: str, params: Sequence[str] = ()) -> Serving:
+    """The load that a file describes, with other entries by ``name=value``; raises UsageError with what is wrong."""
+    given = dict(param.partition("=")[::2] for param in params)
+    if wrong := [param for param in params if "" in param.partition("=")]:
+        raise UsageError(f'--param takes an entry of the load and its value, such as rate=2k/s, not "{wrong[0]}"')
     try:
-        file = msgspec.toml.decode(text, type=LoadFile)
+        entries = {**msgspec.toml.decode(text, type=dict[str, Any]), **given}
+        for entry, value in given.items():
+            table, dot, key = entry.partition(".")
+            if dot:
+                entries[table] = {key: entries.pop(entry)}
+            elif entry == "languages":
+                entries[entry] = value.split(",")
+        file = msgspec.convert(entries, LoadFile, strict=False)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{name}: {error}; `steelyard choose model --example` prints a load that is right") from error
     rate = round(parse_rate(file.rate))
@@ -227,11 +250,14 @@ def waits(load: float, cpu_s: float, cpus: float, arrivals: str) -> float:
     """How long 99 of 100 requests wait at most for a busy CPU; infinite where it cannot keep up.
 
     ``load`` is requests a second. Equal work: its variance is none. A burst is one arrival with the work of 100.
+    Not a number where it is not known how many CPUs there are.
     """
     busy = load * cpu_s / cpus
+    if math.isnan(busy):
+        return math.nan
     if busy >= 1:
         return math.inf
-    if arrivals == "constant":
+    if arrivals == "constant" or busy <= 0:
         return 0.0
     at_once = 100 if arrivals == "burst" else 1
     decay = _decay(busy)
@@ -252,8 +278,8 @@ def _decay(busy: float) -> float:
     while not beyond(high):
         high *= 2
     for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if beyond(middle) else (middle, high)
+        between = (low + high) / 2
+        low, high = (low, between) if beyond(between) else (between, high)
     return high
 
 
@@ -266,7 +292,7 @@ def predict(session: Session, load: Serving, languages: Mapping[str, str]) -> Pr
             by_probe.setdefault(runs.planned.case.probe, []).append(runs)
     models, cannot = [], {}
     for probe, cases in by_probe.items():
-        way, language = probe.partition("/")[2], languages.get(probe, "")
+        way, language = way_of(probe), languages.get(probe, "")
         if load.languages and language not in load.languages:
             cannot[way] = f"is written in {language or 'an unknown language'}"
             continue
@@ -283,10 +309,29 @@ def predict(session: Session, load: Serving, languages: Mapping[str, str]) -> Pr
         path=session.path,
         machine=session.header.machine.facts.get("cpu", "a machine"),
         load=load,
-        models=tuple(sorted(models, key=lambda model: (bool(model.lacks), model.cpu_s))),
+        models=tuple(sorted(models, key=_order)),
         cannot=cannot,
         void=void_reason(controls(session, by_name)),
     )
+
+
+def together(found: Predictions, more: Predictions) -> Predictions:
+    """The predictions of one session with those of another, of models that the first one lacks."""
+    models = (*found.models, *more.models)
+    there = {model.way for model in models}
+    cannot = {way: reason for way, reason in (found.cannot | more.cannot).items() if way not in there}
+    return msgspec.structs.replace(
+        found,
+        path=f"{found.path} and {more.path}",
+        models=tuple(sorted(models, key=_order)),
+        cannot=cannot,
+        void=found.void or more.void,
+    )
+
+
+def _order(model: Predicted) -> tuple[bool, float]:
+    """What keeps the goal before what does not, then the cheapest."""
+    return bool(model.lacks), model.cpu_s
 
 
 def _nearest(cases: Iterable[CaseRuns], load: Serving) -> CaseRuns | None:
@@ -296,39 +341,32 @@ def _nearest(cases: Iterable[CaseRuns], load: Serving) -> CaseRuns | None:
         at = runs.planned.case.parameters
         if at.get("arrivals") == "closed" or at.get("waits_for", "timer") != "timer":
             return math.inf
-        if at.get("cores") != load.cores or bool(at.get("wait_us")) != bool(load.wait_us) or not at.get("rate"):
+        own = {**load.without_work, **at}
+        if own["cores"] != load.cores or not own["rate"]:
             return math.inf
-        if runs.planned.case.placement != load.placement or not np.isfinite(_sample(runs, "beside_work")).any():
+        if any((own[name] == value) != (getattr(load, name) == value) for name, value in _ALIKE.items()):
             return math.inf
-        steps = [abs(math.log(int(at.get(name, 1)) / getattr(load, name))) for name in ("rate", "connections")]
-        steps.append(abs(math.log((int(at.get("work_ns", 0)) + 1e4) / (load.work_ns + 1e4))) / 10)
+        if runs.planned.case.placement != load.placement or not sample_of(runs, "beside_work").size:
+            return math.inf
+        steps = [
+            abs(math.log((int(own[name]) + added) / (getattr(load, name) + added))) for name, added in _ADDED.items()
+        ]
+        steps.append(abs(math.log((int(own["work_ns"]) + 1e4) / (load.work_ns + 1e4))) / 10)
         return math.inf if max(steps) > math.log(_WITHIN) else sum(steps)
 
     near = min(cases, key=far, default=None)
     return None if near is None or math.isinf(far(near)) else near
 
 
-def _sample(runs: CaseRuns, name: str) -> FloatArray:
-    metric = metric_of(runs, name)
-    return runs.sample(metric) if metric else np.array([])
-
-
-def _middle(runs: CaseRuns, name: str) -> float | None:
-    there = _sample(runs, name)
-    there = there[np.isfinite(there)]
-    return float(np.median(there)) if there.size else None
-
-
 def _predict(basis: CaseRuns, cases: Sequence[CaseRuns], load: Serving, language: str) -> Predicted:
     work_s = load.work_ns / 1e9
-    beside = _sample(basis, "beside_work")
-    beside = beside[np.isfinite(beside)]
-    beside_s = float(np.median(beside))
+    beside = sample_of(basis, "beside_work")
+    beside_s = middle(beside)
     cpu_s = work_s + beside_s
     cpus = _cpus(cases, load)
-    own_s = _middle(basis, "cpu") or beside_s
+    own_s = figure_of(basis, "cpu") or beside_s
     at = basis.planned.case.parameters
-    measured_p99 = _middle(basis, "p99")
+    measured_p99 = figure_of(basis, "p99")
     measured_rate = int(at["rate"])
 
     def p99(rate: float) -> float:
@@ -338,13 +376,14 @@ def _predict(basis: CaseRuns, cases: Sequence[CaseRuns], load: Serving, language
         longer_s = (load.wait_us - int(at.get("wait_us", 0))) / 1e6 + work_s - int(at.get("work_ns", 0)) / 1e9
         return max(0.0, measured_p99 - before) + longer_s + waits(rate, cpu_s, cpus, load.arrivals)
 
+    p99_s = p99(load.rate)
     low_s, high_s = _interval(beside, cpu_s, work_s)
     capacity = cpus / cpu_s if cpu_s > 0 else math.inf
-    each = _middle(basis, "busy_connection")
-    memory = None if each is None else each * load.connections
-    fits = memory is None or load.memory_bytes is None or memory <= load.memory_bytes
+    each = figure_of(basis, "busy_connection")
+    fits_until = math.floor(load.memory_bytes / each) if each and load.memory_bytes is not None else None
+    fits = fits_until is None or load.connections <= fits_until
     return Predicted(
-        way=basis.planned.case.probe.partition("/")[2],
+        way=way_of(basis.planned.case.probe),
         title=basis.descriptor.called,
         language=language,
         basis=basis.planned.case.name,
@@ -354,18 +393,19 @@ def _predict(basis: CaseRuns, cases: Sequence[CaseRuns], load: Serving, language
         low_s=low_s,
         high_s=high_s,
         capacity=capacity,
-        p99_s=p99(load.rate) if measured_p99 is not None else None,
+        p99_s=None if math.isnan(p99_s) else p99_s,
         keeps_until=_keeps_until(p99, capacity, load),
-        memory_bytes=memory,
+        memory_bytes=None if each is None else each * load.connections,
         fits=fits,
-        lacks=tuple(_lacks(p99(load.rate), capacity, basis, load, fits=fits)),
+        fits_until=fits_until,
+        lacks=tuple(_lacks(p99_s, capacity, basis, load, fits=fits)),
     )
 
 
 def _cpus(cases: Iterable[CaseRuns], load: Serving) -> float:
     """How many of its CPUs a model can use: what it did where each connection asked again at once."""
     closed = [runs for runs in cases if runs.planned.case.parameters.get("arrivals") == "closed"]
-    shares = [_middle(runs, "share") for runs in closed if runs.planned.case.parameters.get("cores") == load.cores]
+    shares = [figure_of(runs, "share") for runs in closed if runs.planned.case.parameters.get("cores") == load.cores]
     known = [share for share in shares if share]
     return load.cores * min(1.0, max(known)) if known else (1.0 if load.cores == 1 else math.nan)
 
@@ -378,7 +418,7 @@ def _interval(beside: FloatArray, cpu_s: float, work_s: float) -> tuple[float, f
 
 
 def _lacks(p99_s: float, capacity: float, basis: CaseRuns, load: Serving, *, fits: bool) -> Iterable[str]:
-    share = _middle(basis, "of_rate")
+    share = figure_of(basis, "of_rate")
     if (share is not None and share < _KEEPS_UP) or load.rate >= _KEEPS_UP * capacity:
         yield "does not keep up"
     elif load.at_most is not None and math.isnan(p99_s):
@@ -395,8 +435,8 @@ def _keeps_until(p99: Callable[[float], float], capacity: float, load: Serving) 
         return capacity
     low, high = 0.0, capacity
     for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if p99(middle) <= load.at_most else (low, middle)
+        between = (low + high) / 2
+        low, high = (between, high) if p99(between) <= load.at_most else (low, between)
     return low
 
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+
+import msgspec
 
 from steelyard.judge import comparisons
 from steelyard.judge.stats.planning import fewest_blocks
@@ -59,6 +62,14 @@ def each_case(cases: Sequence[Case]) -> Question:
     """A session in which every case is to have an interval."""
     ordered = [(case.name,) for case in plan.most_telling_first(cases)]
     return Question(one="case", many="cases", units=lambda _: ordered, blocks=lambda _: plan.FEWEST_BLOCKS)
+
+
+def with_operations(case: PlannedCase, operations: int) -> PlannedCase:
+    """The case with so many values that a run has this number of operations at least, which no budget takes away."""
+    least = max(2, case.least_values, math.ceil(operations / case.operations))
+    values = max(case.values, least)
+    run_s = case.overhead_s + (case.run_s - case.overhead_s) * values / case.values
+    return msgspec.structs.replace(case, values=values, least_values=least, run_s=run_s)
 
 
 def enough_blocks(question: Question, settings: Settings, units: int, default: int, messages: Messages) -> Settings:

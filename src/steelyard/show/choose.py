@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from steelyard.judge.choose import Choice, Chosen, Load, Locking, Messages
 from steelyard.judge.model import Serving
+from steelyard.judge.reasons import Said
 from steelyard.show import comparison, reasons, void
 from steelyard.show.console import Console, grid, words
 from steelyard.show.naming import PLACES
@@ -44,14 +46,20 @@ def show(chosen: Chosen, console: Console) -> None:
         ways(choice, load, console)
     _properties(chosen, console)
     for over in chosen.switch_overs if chosen.void is None else ():
-        where = f"about {format_bytes(over.size)}" if over.size else "somewhere between these sizes"
-        console.print(f"The answer changes at {where}: {over.below} below, {over.above} above.")
-    if chosen.cannot:
-        console.print()
-        console.print("left out", style="bold")
-        for way, reason in chosen.cannot.items():
-            console.print(f"  {way}: {reasons.said(reason)}", style="dim")
+        where = f"at about {format_bytes(over.size)}" if over.size else "somewhere between these sizes"
+        console.print(f"The answer changes {where}: {over.below} below, {over.above} above.")
+    left_out(chosen.cannot, console)
     console.print(f"session file: {chosen.path}", style="dim", soft_wrap=True)
+
+
+def left_out(cannot: Mapping[str, Said], console: Console) -> None:
+    """What was not considered, and why."""
+    if not cannot:
+        return
+    console.print()
+    console.print("left out", style="bold")
+    for way, reason in cannot.items():
+        console.print(f"  {way}: {reasons.said(reason)}", style="dim")
 
 
 def described(load: Load) -> str:
@@ -99,10 +107,12 @@ def answer(choice: Choice, chosen: Chosen) -> str:
         best = choice.ways[0]
         if best.misses is None:
             return f"none keeps up; {best.title} comes nearest, with {best.head_room or 0:.2f} times the rate"
+        if not math.isfinite(best.misses):
+            return f"whether any meets the goal is not known: no run is long enough for {load.goal}"
         return f"none is sure to meet the goal; {best.title} comes nearest, with {_time(best.misses)}"
     best, *others = choice.able
     if not others or choice.verdict is None:
-        return f"take {best.title}, the only one"
+        return f"take {best.title}, the only one{_that_is_able(choice, load)}"
     second, margin = others[0], chosen.margin
     match choice.verdict.verdict:
         case "different":
@@ -111,22 +121,37 @@ def answer(choice: Choice, chosen: Chosen) -> str:
         case "equivalent":
             return f"take {best.title} or {second.title}: they are equal within {100 * margin:g} %"
         case _:
-            return (
-                f"take {best.title}; whether {second.title} costs more is {comparison.verdict(choice.verdict, margin)}"
-            )
+            undecided = comparison.verdict(choice.verdict, margin)
+            return f"take {best.title}{_at_worst(choice)}; whether {second.title} costs more is {undecided}"
+
+
+def _that_is_able(choice: Choice, load: Load) -> str:
+    """What the others lack, where there are others."""
+    if len(choice.ways) < 2:
+        return ""
+    return " that keeps up" if load.goal is None else " that is sure to meet the goal"
+
+
+def _at_worst(choice: Choice) -> str:
+    """What it costs to be wrong: how much more than the runner-up the recommended way may take."""
+    low = choice.verdict.low if choice.verdict else 0.0
+    return f", which costs at worst {100 * (1 / low - 1):.0f} % more than the next" if 0 < low < 1 else ""
 
 
 def ways(choice: Choice, load: Load, console: Console) -> None:
     """The table of a point."""
     numbers = [_head(name, load) for name in load.figures]
     paced = any(way.head_room is not None for way in choice.ways)
-    heads = [load.noun, *numbers, *(["could do"] if paced else []), "probe"]
-    table = grid(heads, [*numbers, "could do"], names={load.noun: "", "probe": "dim"})
+    missing = any(way.misses is not None for way in choice.ways)
+    may_be = f"{_head(load.goal, load)} may be" if load.goal is not None else ""
+    more = [*(["could do"] if paced else []), *([may_be] if missing else [])]
+    table = grid([load.noun, *numbers, *more, "probe"], [*numbers, *more], names={load.noun: "", "probe": "dim"})
     for way in choice.ways[:_MOST]:
         table.add_row(
             words(way.title, style="cyan" if way.able else "dim"),
             *(_time(way.figures.get(name)) for name in load.figures),
             *(["" if way.head_room is None else f"{way.head_room:.1f} times"] if paced else []),
+            *(["" if way.misses is None else _time(way.misses)] if missing else []),
             way.way,
         )
     console.print(table)

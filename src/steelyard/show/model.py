@@ -30,11 +30,7 @@ def show(predictions: Predictions, chosen: Chosen | None, console: Console) -> N
     if chosen is not None:
         console.print()
         _verified(predictions, chosen, console)
-    if predictions.cannot:
-        console.print()
-        console.print("left out", style="bold")
-        for way, reason in predictions.cannot.items():
-            console.print(f"  {way}: {reason}", style="dim")
+    shown.left_out(predictions.cannot, console)
     console.print(f"predicted from {predictions.path}", style="dim", soft_wrap=True)
     if chosen is not None:
         console.print(f"verified in {chosen.path}", style="dim", soft_wrap=True)
@@ -55,6 +51,8 @@ def sentences(predictions: Predictions, chosen: Chosen | None) -> list[str]:
         longest = max(others, key=lambda model: model.keeps_until, default=None)
         beyond = f"; {longest.title} until {longest.keeps_until:,.0f}" if longest else "; no other does so for longer"
         said.append(f"By prediction {taken.title} {goal} until {taken.keeps_until:,.0f} requests a second{beyond}.")
+    if taken is not None and taken.fits_until is not None:
+        said.append(f"{taken.title} fits into the memory until about {taken.fits_until:,} connections.")
     return said
 
 
@@ -67,7 +65,11 @@ def _recommended(predictions: Predictions) -> str:
         return f"take {best.title}, the only one, by prediction"
     times = others[0].cpu_s / best.cpu_s
     if others[0].low_s <= best.high_s:
-        return f"take {best.title} or {others[0].title}: the prediction cannot tell which is cheaper"
+        worst = 100 * (best.high_s / min(other.low_s for other in others) - 1)
+        return (
+            f"take {best.title} or {others[0].title}: the prediction cannot tell which is cheaper; at worst "
+            f"{best.title} costs {worst:.0f} % more than the cheapest"
+        )
     return f"take {best.title}, by prediction; {others[0].title} is next, at {times:.2f} times its CPU a request"
 
 

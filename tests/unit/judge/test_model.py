@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.judge.choose import Way
-from steelyard.judge.model import EXAMPLE, MODEL_ERROR, Serving, predict, read, verified, waits
+from steelyard.judge.model import EXAMPLE, MODEL_ERROR, Serving, predict, read, together, verified, waits
 from steelyard.records import Case, Plan, Skip
 from tests.making import a_choice, a_descriptor, a_header, a_metric, a_planned, a_run, a_session, a_value, an_integer
 from tests.unit.judge.sessions import steady
@@ -25,14 +25,20 @@ def a_demand(**more):
     return Serving(**{"rate": 1000, "work_ns": 50_000, "goal": "p99", "at_most": 20e-3, **more})
 
 
-def served(beside, *, p99=2e-3, connection=1000.0, of_rate=1.0, skips=(), at=None):
-    """The session in which each model added so many seconds to a request without work."""
+def served(beside, *, p99=2e-3, connection=1000.0, of_rate=1.0, skips=(), at=None, share=None):
+    """The session in which each model added so many seconds to a request without work.
+
+    share: of its CPUs, what each could use when it was asked again at once; None where that was not measured.
+    """
     load = at or a_demand()
-    point = {**load.without_work}
-    cases = {way: Case(probe=f"serve/{way}", placement="cross", parameters=point) for way in beside}
+    points = (load.without_work,) if share is None else load.to_measure
+    cases = [
+        Case(probe=f"serve/{way}", placement="cross", parameters=dict(point)) for way in beside for point in points
+    ]
+    readings = {"p99": p99, "of_rate": of_rate, "busy_connection": connection, "share": share or 0.0}
     metrics = (
         a_metric("cpu", over="cpu"),
-        *(a_metric(name, over=name, per="one") for name in ("beside_work", "p99", "of_rate", "busy_connection")),
+        *(a_metric(name, over=name, per="one") for name in ("beside_work", *readings)),
     )
     parameters = (
         *(an_integer(name, 1, maximum=most) for name, most in LIMITS.items()),
@@ -40,28 +46,21 @@ def served(beside, *, p99=2e-3, connection=1000.0, of_rate=1.0, skips=(), at=Non
     )
     probes = tuple(
         a_descriptor(
-            case.probe, metrics=metrics, parameters=parameters, placements=("cross",), family="serve", title=way
+            f"serve/{way}", metrics=metrics, parameters=parameters, placements=("cross",), family="serve", title=way
         )
-        for way, case in cases.items()
+        for way in beside
     )
     runs = [
         a_run(
             case,
             block,
-            values=(
-                a_value(
-                    1e-3,
-                    1000,
-                    cpu_ns=round(cost * 1e12),
-                    readings={"beside_work": cost, "p99": p99, "of_rate": of_rate, "busy_connection": connection},
-                ),
-            ),
+            values=(a_value(1e-3, 1000, cpu_ns=round(cost * 1e12), readings={"beside_work": cost, **readings}),),
         )
-        for way, case in cases.items()
-        for block, cost in enumerate(steady(beside[way]), start=1)
+        for case in cases
+        for block, cost in enumerate(steady(beside[case.probe.removeprefix("serve/")]), start=1)
     ]
-    plan = Plan(cases=tuple(map(a_planned, cases.values())), blocks=8)
-    return a_session(*skips, plan, *runs, header=a_header(*cases.values(), probes=probes))
+    plan = Plan(cases=tuple(map(a_planned, cases)), blocks=8)
+    return a_session(*skips, plan, *runs, header=a_header(*cases, probes=probes))
 
 
 def test_the_example_is_a_load():
@@ -90,10 +89,34 @@ def test_what_is_wrong_in_a_file_is_one_sentence(changed, sentence):
     assert sentence in str(raised.value)
 
 
+def test_entries_are_changed_or_given_without_a_file():
+    changed = read(EXAMPLE.encode(), "example.toml", ["rate=2k/s", "goal.p99=5ms", "connections=7", "languages=c,go"])
+    assert (changed.rate, changed.work_ns, changed.at_most) == (2000, 50_000, pytest.approx(5e-3))
+    assert (changed.connections, changed.languages) == (7, ("c", "go"))
+    assert read(b"", "--param", ["rate=1k/s", "cpu=50us", "goal.p99=20ms"]) == read(EXAMPLE.encode(), "example.toml")
+
+
+@pytest.mark.parametrize(
+    ("param", "sentence"),
+    [
+        ("rate", '--param takes an entry of the load and its value, such as rate=2k/s, not "rate"'),
+        ("rate=", 'not "rate="'),
+        ("speed=1", "--param: Object contains unknown field `speed`"),
+        ("cores=two", "Expected `int`"),
+    ],
+)
+def test_what_is_wrong_in_an_entry_is_one_sentence(param, sentence):
+    with pytest.raises(UsageError) as raised:
+        read(b'rate = "1k/s"\ncpu = "1us"', "--param", [param])
+    assert sentence in str(raised.value)
+
+
 def test_nothing_waits_for_an_idle_cpu_and_all_for_ever_for_one_that_is_too_slow():
     assert waits(10, 10e-6, 1, "poisson") == 0
     assert waits(20_000, 50e-6, 1, "poisson") == math.inf
     assert waits(19_000, 50e-6, 1, "constant") == 0
+    assert waits(1000, 0.0, 1, "poisson") == 0
+    assert math.isnan(waits(1000, 50e-6, math.nan, "poisson"))
     assert waits(1000, 50e-6, 1, "burst") > waits(1000, 50e-6, 1, "poisson")
 
 
@@ -146,6 +169,36 @@ def test_what_cannot_serve_it_says_why(load, lacks):
     assert predict(served({"epoll": 20e-6}), load, LANGUAGES).models[0].lacks == lacks
 
 
+def test_how_many_connections_fit_into_the_memory_is_said():
+    [model] = predict(served({"epoll": 20e-6}, connection=1000.0), a_demand(memory_bytes=50_000), LANGUAGES).models
+    assert (model.fits, model.fits_until) == (False, 50)
+    [other] = predict(served({"epoll": 20e-6}), a_demand(), LANGUAGES).models
+    assert (other.fits, other.fits_until) == (True, None)
+
+
+def test_on_several_cpus_a_closed_load_says_how_many_a_model_keeps_busy():
+    load = a_demand(cores=2)
+    [model] = predict(served({"epoll": 20e-6}, at=load, share=0.5), load, LANGUAGES).models
+    assert model.capacity == pytest.approx(1 / 70e-6, rel=0.02)
+    assert model.p99_s > 2e-3
+    [both] = predict(served({"epoll": 20e-6}, at=load, share=0.99), load, LANGUAGES).models
+    assert both.capacity == pytest.approx(1.98 / 70e-6, rel=0.02)
+
+
+def test_what_a_model_does_with_several_cpus_is_not_known_without_it():
+    load = a_demand(cores=2)
+    [model] = predict(served({"epoll": 20e-6}, at=load), load, LANGUAGES).models
+    assert (model.p99_s, model.lacks) == (None, ("its latency is not known",))
+
+
+def test_two_sessions_together_have_the_models_of_both():
+    load = a_demand(languages=("c",))
+    first = predict(served({"thread": 40e-6, "goroutine": 10e-6}), load, LANGUAGES)
+    both = together(first, predict(served({"epoll": 20e-6}), load, LANGUAGES))
+    assert [model.way for model in both.models] == ["epoll", "thread"]
+    assert both.cannot == {"goroutine": "is written in go"}
+
+
 def test_a_latency_that_is_not_known_keeps_no_goal():
     session = served({"epoll": 20e-6})
     runs = [
@@ -164,7 +217,12 @@ def test_a_latency_that_is_not_known_keeps_no_goal():
 
 
 @pytest.mark.parametrize(
-    "load", [a_demand(rate=10_000), a_demand(connections=5000), a_demand(wait_us=0), a_demand(cores=2)]
+    "load",
+    [
+        *(a_demand(rate=10_000), a_demand(connections=5000), a_demand(wait_us=0), a_demand(wait_us=100_000)),
+        *(a_demand(size=1 << 16), a_demand(answer=1 << 16), a_demand(depth=500), a_demand(locked_percent=50)),
+        *(a_demand(cores=2), a_demand(arrivals="burst")),
+    ],
 )
 def test_outside_of_what_was_measured_nothing_is_predicted(load):
     found = predict(served({"epoll": 20e-6}), load, LANGUAGES)

@@ -2,14 +2,18 @@
 """The answer of `choose message` as a person and as a program read it."""
 
 import io
+import re
 
 import msgspec
 import pytest
 
 from steelyard.judge.choose import choose
+from steelyard.records import Skip
 from steelyard.show import choose as shown
 from steelyard.show.console import Console
 from steelyard.show.visible import json_text
+from tests.making import a_run
+from tests.unit.judge.sessions import noisy
 from tests.unit.judge.test_choose import TWO_SIZES, a_load, exchanged, paced
 
 ALIKE = {"pipe": {200: 2e-6}, "ring": {200: 2e-6}}
@@ -33,6 +37,16 @@ def printed(session, load):
             a_load(goal="p99", at_most=1e-6),
             "200 B: none is sure to meet the goal; ring in shared memory comes nearest, with 2.00 µs",
         ),
+        (
+            TWO_SIZES,
+            a_load(goal="p99", at_most=3e-6),
+            "200 B: take ring in shared memory, the only one that is sure to meet the goal",
+        ),
+        (
+            TWO_SIZES,
+            a_load(goal="p99_9", at_most=3e-6),
+            "200 B: whether any meets the goal is not known: no run is long enough for p99_9",
+        ),
     ],
 )
 def test_the_answer_is_one_sentence(costs, load, words):
@@ -47,6 +61,30 @@ def test_the_channels_their_properties_and_the_switch_over_stand_below():
     assert "The answer changes at about 3.54 KiB: ring in shared memory below, pipe above." in text
     assert "latency_queue: boundaries: yes, not no" in text
     assert "∞" not in text
+
+
+def test_what_may_miss_the_goal_says_what_it_may_take():
+    text = printed(exchanged(TWO_SIZES), a_load(goal="p99", at_most=3e-6))
+    assert "p99 may be" in text
+    [pipe] = [line for line in text.splitlines() if line.startswith("pipe ") and "latency_pipe" in line]
+    assert pipe.count("4.00 µs") == 2
+
+
+def test_it_says_what_it_costs_to_be_wrong():
+    session = exchanged({"pipe": {200: 2e-6}, "ring": {200: 2.1e-6}})
+    runs = [
+        *session.runs[:8],
+        *(a_run(run.case, run.block, cost) for run, cost in zip(session.runs[8:], noisy(2.1e-6), strict=True)),
+    ]
+    text = printed(msgspec.structs.replace(session, runs=tuple(runs)), a_load())
+    assert re.search(r"take pipe, which costs at worst \d+ % more than the next; whether ring in shared memory", text)
+
+
+def test_a_reason_does_not_name_its_probe_twice():
+    skips = [
+        Skip(subject="message/latency_mq[size=200,kind=process]@cross", reason="message/latency_mq: raise msg_max")
+    ]
+    assert "  latency_mq: raise msg_max" in printed(exchanged(TWO_SIZES, skips=skips), a_load())
 
 
 def test_objects_name_what_is_recommended():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from steelyard.cli import _output as output
 from steelyard.errors import UsageError
@@ -15,6 +16,14 @@ from steelyard.lab.session import Lab
 from steelyard.settings import Settings
 from steelyard.show import choose as shown
 from steelyard.units import parse_duration
+
+#: Who exchanges messages or takes a lock.
+Between = Literal["processes", "threads"]
+
+
+def kind(between: Between) -> str:
+    """One of them, as probes say it."""
+    return {"processes": "process", "threads": "thread"}[between]
 
 
 def needs(texts: list[str] | None) -> dict[str, str]:

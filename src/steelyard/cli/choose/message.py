@@ -21,7 +21,7 @@ def command(
     *,
     size: str = "200",
     rate: str | None = None,
-    between: Literal["processes", "threads"] = "processes",
+    between: asked.Between = "processes",
     placement: Literal["same", "cross"] = "cross",
     needs: list[str] | None = None,
     goal: str | None = None,
@@ -67,7 +67,7 @@ def command(
     load = choose.Messages(
         sizes=tuple(dict.fromkeys(parse_bytes(text.strip()) for text in size.split(","))),
         rate=None if rate is None else _rate(rate),
-        between={"processes": "process", "threads": "thread"}[between],
+        between=asked.kind(between),
         placement=placement,
         needs=asked.needs(needs),
         by=by or "",
