@@ -11,7 +11,6 @@
 #include "pooled.hpp"
 
 #include <coro/fiber.hpp>
-#include <coro/pool.hpp>
 
 struct ended {
     std::uint64_t right = 0, elsewhere = 0;
@@ -50,26 +49,16 @@ extern "C" [[gnu::noinline]] ended make_tasks(coro::pool &on, std::uint64_t time
     return coro::sync_wait(make_and_await(on, times, fibers), &on);
 }
 
-static void setup(probe_run *run)
-{
-    probe_guarded([run] { run->state = new coro::pool(threads_of(run)); });
-}
-
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 {
     ended all;
     probe_guarded([&] {
         probe_start(value);
-        all = make_tasks(*static_cast<coro::pool *>(run->state), operations, probe_is(run, "way", "fiber"));
+        all = make_tasks(pool_of(run), operations, probe_is(run, "way", "fiber"));
         probe_stop(value);
     });
     probe_count(value, "checked", all.right);
     probe_count(value, "elsewhere", all.elsewhere);
-}
-
-static void teardown(probe_run *run)
-{
-    delete static_cast<coro::pool *>(run->state);
 }
 
 static constexpr probe_metric metrics[] = {
@@ -95,9 +84,9 @@ static constexpr probe pool_task_probe = {
     .uses = "cpu,sched",
     .metrics = metrics,
     .params = parameters,
-    .setup = setup,
+    .setup = make_pool,
     .batch = batch,
-    .teardown = teardown,
+    .teardown = end_pool,
 };
 
 int main(int argc, char **argv)

@@ -32,14 +32,9 @@ extern "C" [[gnu::noinline]] std::uint64_t collect_on(coro::pool &on, std::uint6
     return coro::sync_wait(collect(tasks, depth), &on);
 }
 
-static void setup(probe_run *run)
-{
-    probe_guarded([run] { run->state = new coro::pool(threads_of(run)); });
-}
-
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 {
-    auto &on = *static_cast<coro::pool *>(run->state);
+    coro::pool &on = pool_of(run);
     const auto tasks = static_cast<std::uint64_t>(probe_integer(run, "tasks"));
     const auto depth = static_cast<std::uint64_t>(probe_integer(run, "depth"));
     std::uint64_t right = 0;
@@ -51,11 +46,6 @@ static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
     });
     probe_count(value, "awaits", operations * tasks * depth);
     probe_count(value, "checked", right);
-}
-
-static void teardown(probe_run *run)
-{
-    delete static_cast<coro::pool *>(run->state);
 }
 
 static constexpr probe_metric metrics[] = {
@@ -84,9 +74,9 @@ static constexpr probe collect_pool_probe = {
     .uses = "cpu,sched",
     .metrics = metrics,
     .params = parameters,
-    .setup = setup,
+    .setup = make_pool,
     .batch = batch,
-    .teardown = teardown,
+    .teardown = end_pool,
 };
 
 int main(int argc, char **argv)

@@ -14,7 +14,6 @@
 #include "pooled.hpp"
 
 #include <coro/mutex.hpp>
-#include <coro/pool.hpp>
 
 struct contest {
     coro::mutex mutex;
@@ -51,11 +50,6 @@ extern "C" [[gnu::noinline]] void contend_all(coro::pool &on, contest &of, std::
     wait_for(of.left);
 }
 
-static void setup(probe_run *run)
-{
-    probe_guarded([run] { run->state = new coro::pool(threads_of(run)); });
-}
-
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 {
     const auto contexts = static_cast<std::uint64_t>(probe_integer(run, "contexts"));
@@ -63,16 +57,11 @@ static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
     value->operations = of.times * contexts;
     probe_guarded([&] {
         probe_start(value);
-        contend_all(*static_cast<coro::pool *>(run->state), of, static_cast<std::int64_t>(contexts));
+        contend_all(pool_of(run), of, static_cast<std::int64_t>(contexts));
         probe_stop(value);
     });
     probe_count(value, "checked", of.pairs);
     probe_count(value, "owner_changes", of.changes);
-}
-
-static void teardown(probe_run *run)
-{
-    delete static_cast<coro::pool *>(run->state);
 }
 
 static constexpr probe_metric metrics[] = {
@@ -108,9 +97,9 @@ static constexpr probe coro_mutex_probe = {
     .family = "pair",
     .metrics = metrics,
     .params = parameters,
-    .setup = setup,
+    .setup = make_pool,
     .batch = batch,
-    .teardown = teardown,
+    .teardown = end_pool,
 };
 
 int main(int argc, char **argv)

@@ -24,24 +24,14 @@ extern "C" [[gnu::noinline]] harvest grow_tree(coro::pool &on, std::uint64_t for
     return coro::sync_wait(split({0, forks + 1}), &on);
 }
 
-static void setup(probe_run *run)
-{
-    probe_guarded([run] { run->state = new coro::pool(threads_of(run)); });
-}
-
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 {
     probe_guarded([&] {
         probe_start(value);
-        const harvest all = grow_tree(*static_cast<coro::pool *>(run->state), operations);
+        const harvest all = grow_tree(pool_of(run), operations);
         probe_stop(value);
         probe_count(value, "checked", all.proven(operations));
     });
-}
-
-static void teardown(probe_run *run)
-{
-    delete static_cast<coro::pool *>(run->state);
 }
 
 static constexpr probe coro_probe = {
@@ -55,9 +45,9 @@ static constexpr probe coro_probe = {
     .family = "fork",
     .metrics = tree_metrics,
     .params = tree_parameters,
-    .setup = setup,
+    .setup = make_pool,
     .batch = batch,
-    .teardown = teardown,
+    .teardown = end_pool,
 };
 
 int main(int argc, char **argv)

@@ -11,7 +11,6 @@
 #include "pooled.hpp"
 
 #include <coro/fiber.hpp>
-#include <coro/pool.hpp>
 
 #include <atomic>
 
@@ -70,14 +69,9 @@ extern "C" [[gnu::noinline]] void run_yields(coro::pool &on, yielding &of, unsig
     wait_for(of.left);
 }
 
-static void setup(probe_run *run)
-{
-    probe_guarded([run] { run->state = new coro::pool(threads_of(run)); });
-}
-
 static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
 {
-    auto &on = *static_cast<coro::pool *>(run->state);
+    coro::pool &on = pool_of(run);
     const auto contexts = static_cast<unsigned>(2 * on.size());
     yielding of(contexts, (operations + contexts - 1) / contexts);
     value->operations = of.times * contexts;
@@ -89,11 +83,6 @@ static void batch(probe_run *run, std::uint64_t operations, probe_value *value)
     });
     probe_count(value, "switches", of.switched);
     probe_count(value, "checked", of.resumed);
-}
-
-static void teardown(probe_run *run)
-{
-    delete static_cast<coro::pool *>(run->state);
 }
 
 static constexpr probe_metric metrics[] = {
@@ -119,9 +108,9 @@ static constexpr probe pool_probe = {
     .uses = "cpu,sched",
     .metrics = metrics,
     .params = parameters,
-    .setup = setup,
+    .setup = make_pool,
     .batch = batch,
-    .teardown = teardown,
+    .teardown = end_pool,
 };
 
 int main(int argc, char **argv)

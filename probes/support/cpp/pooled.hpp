@@ -6,6 +6,7 @@
 #include "probe.hpp"
 
 #include <coro/latch.hpp>
+#include <coro/pool.hpp>
 #include <coro/spawn.hpp>
 
 inline constexpr probe_param pool_threads = {.name = "threads",
@@ -23,6 +24,22 @@ inline unsigned threads_of(const probe_run *run)
     if (threads > run->cpus)
         probe_skip("threads=%lld needs as many CPUs, and this process may use %d", (long long)threads, run->cpus);
     return static_cast<unsigned>(threads);
+}
+
+/* setup and teardown of a probe whose state is a coro::pool of these threads. */
+inline void make_pool(probe_run *run)
+{
+    probe_guarded([run] { run->state = new coro::pool(threads_of(run)); });
+}
+
+inline coro::pool &pool_of(const probe_run *run)
+{
+    return *static_cast<coro::pool *>(run->state);
+}
+
+inline void end_pool(probe_run *run)
+{
+    delete static_cast<coro::pool *>(run->state);
 }
 
 inline coro::lazy<> all_ended(coro::latch &left)
