@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <coro/acceptor.hpp>
 
-#include <coro/loop.hpp>
 #include <coro/pool.hpp>
 #include <coro/spawn.hpp>
 #include <coro/when_all.hpp>
 
-#include "test.hpp"
+#include "ways.hpp"
 
 #include <array>
 #include <fcntl.h>
@@ -52,19 +51,7 @@ struct listening_socket {
 
 template <class Test> void with_each_interface(Test test)
 {
-    int tried = 0;
-    for (const io_interface io : {io_interface::io_uring, io_interface::epoll}) {
-        coro::loop loop({8, io});
-        try {
-            ::close(loop.run([]() -> lazy<int> { co_return co_await coro::open("/dev/null", O_RDONLY); }()));
-        } catch (const std::system_error &refused) {
-            std::printf("    skipped: %s\n", refused.what());
-            continue;
-        }
-        tried++;
-        test(loop);
-    }
-    CHECK(tried > 0);
+    test::with_each({{.io = io_interface::io_uring}, {.io = io_interface::epoll}}, test);
 }
 
 unsigned char byte_of(int peer)

@@ -41,23 +41,28 @@ struct reactor_options {
     unsigned io_depth = 256;
     io_interface io = io_interface::best;
     // Memory that the kernel is to keep at hand for reads and writes of files that lie in it (registered buffers of
-    // io_uring): it need not look its pages up each time, which O_DIRECT otherwise does. It must outlive the reactor. Where the kernel
-    // cannot, or RLIMIT_MEMLOCK is too small, it is memory as any other.
+    // io_uring): it need not look its pages up each time, which O_DIRECT otherwise does. It must outlive the reactor.
+    // Where the kernel cannot, or RLIMIT_MEMLOCK is too small, it is memory as any other.
     std::span<std::byte> registered{};
     // How long the thread looks for what comes before it sleeps. Worth as much as a wake-up takes (3 us on bare metal,
     // 50 us in a virtual machine), where peers answer sooner and there is a CPU for them; else it is CPU time spent for
     // nothing.
     std::chrono::nanoseconds spin{0};
+    // Memory of which the kernel takes a block for what receivers get: so many blocks, which are memory only once they
+    // have been used, of so many bytes. 0 blocks: each receiver has one of its own, as where the kernel takes none.
+    unsigned receive_buffers = 256;
+    std::size_t receive_size = 4096;
 };
 
 struct io_statistics {
     const char *interface = "none";
-    std::size_t started = 0;   // handed to the kernel
-    std::size_t completed = 0; // came back, with whatever result
-    std::size_t deferred = 0;  // had to wait for room: back-pressure
+    std::size_t started = 0;    // handed to the kernel
+    std::size_t completed = 0;  // came back, with whatever result
+    std::size_t deferred = 0;   // had to wait for room: back-pressure
     std::size_t registered = 0; // reads and writes in registered memory
+    std::size_t provided = 0;   // pieces that came into memory that the kernel chose
     std::size_t slept = 0;      // times that the thread slept in the kernel
-    std::size_t refused = 0;   // calls that the kernel answered with EAGAIN or EBUSY, and that were repeated
+    std::size_t refused = 0;    // calls that the kernel answered with EAGAIN or EBUSY, and that were repeated
     std::size_t in_flight = 0;
     std::size_t most_in_flight = 0;
 };
@@ -135,6 +140,18 @@ class reactor
         } else {
             count_start(operation);
         }
+    }
+
+    // Memory for receive_all; null where there is none. Throws as start().
+    [[nodiscard]] std::shared_ptr<detail::provided_buffers> provided()
+    {
+        if (io_ == nullptr)
+            open_io();
+        return options_.receive_buffers == 0 ? nullptr : io_->provided(options_.receive_buffers, options_.receive_size);
+    }
+    [[nodiscard]] std::size_t receive_size() const noexcept
+    {
+        return options_.receive_size;
     }
 
     // Ends the operation early if it can; it completes either way. pre: started and not complete.
@@ -311,6 +328,7 @@ class reactor
     {
         auto &self = *static_cast<reactor *>(owner);
         self.events_++;
+        self.statistics_.provided += operation.provided != nullptr ? 1 : 0;
         if (!operation.goes_on) {
             self.statistics_.in_flight--;
             self.bounded_in_flight_ -= is_bounded(operation) ? 1 : 0;

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <utility>
 
 namespace coro::detail
 {
@@ -91,6 +92,11 @@ class io_uring_backend final : public io_backend
             entry->off = operation.size;
             break;
         case io_kind::receive: entry->opcode = IORING_OP_RECV; break;
+        case io_kind::receive_all:
+            entry->opcode = IORING_OP_RECV;
+            entry->ioprio = receive_multishot;
+            entry->flags = IOSQE_BUFFER_SELECT;
+            break;
         case io_kind::send:
             entry->opcode = IORING_OP_SEND;
             entry->msg_flags = no_signal;
@@ -159,6 +165,16 @@ class io_uring_backend final : public io_backend
     {
         return in_registered_;
     }
+    [[nodiscard]] std::shared_ptr<provided_buffers> provided(unsigned count, std::size_t size) override
+    {
+        if (!std::exchange(asked_for_provided_, true)) {
+            auto made = std::make_shared<provided_buffers>(count, size);
+            io_uring_buf_reg all = made->registration();
+            if (::syscall(__NR_io_uring_register, fd_, IORING_REGISTER_PBUF_RING, &all, 1) == 0)
+                provided_ = std::move(made);
+        }
+        return provided_;
+    }
     [[nodiscard]] const char *name() const noexcept override
     {
         return "io_uring";
@@ -169,6 +185,7 @@ class io_uring_backend final : public io_backend
     static constexpr std::uint32_t no_signal = 0x4000;       // MSG_NOSIGNAL
     static constexpr std::uint32_t close_on_exec = 02000000; // SOCK_CLOEXEC
     static constexpr std::uint16_t accept_multishot = 1;     // IORING_ACCEPT_MULTISHOT (5.19)
+    static constexpr std::uint16_t receive_multishot = 2;    // IORING_RECV_MULTISHOT (6.0)
     static constexpr std::uint32_t more = 2;                 // IORING_CQE_F_MORE
 
     explicit io_uring_backend(int wake_fd) noexcept : wake_fd_(wake_fd)
@@ -290,6 +307,9 @@ class io_uring_backend final : public io_backend
                 auto &operation = *reinterpret_cast<io_operation *>(entry.user_data);
                 operation.result = entry.res;
                 operation.goes_on = (entry.flags & more) != 0;
+                operation.provided = (entry.flags & IORING_CQE_F_BUFFER) == 0
+                                         ? nullptr
+                                         : provided_->block(static_cast<std::uint16_t>(entry.flags >> 16));
                 done(owner, operation);
             }
         }
@@ -309,6 +329,8 @@ class io_uring_backend final : public io_backend
     unsigned unsubmitted_ = 0;
     std::size_t refusals_ = 0, in_registered_ = 0;
     std::span<std::byte> registered_;
+    std::shared_ptr<provided_buffers> provided_;
+    bool asked_for_provided_ = false;
 };
 
 } // namespace coro::detail
