@@ -3,26 +3,33 @@
 // stopped at random moments. Prints how many; exit code 1 when one did not end, or a frame is left.
 #include <coro/channel.hpp>
 #include <coro/fiber.hpp>
+#include <coro/io.hpp>
 #include <coro/latch.hpp>
 #include <coro/loop.hpp>
 #include <coro/mutex.hpp>
 #include <coro/parallel.hpp>
 #include <coro/pool.hpp>
+#include <coro/receiver.hpp>
 #include <coro/semaphore.hpp>
 #include <coro/sleep.hpp>
 #include <coro/spawn.hpp>
 #include <coro/when_all.hpp>
 #include <coro/when_any.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <span>
 #include <string_view>
+#include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using coro::cancelled;
@@ -49,13 +56,37 @@ struct counted_frames {
 using task = coro::lazy<void, counted_frames>;
 using random_numbers = std::minstd_rand;
 
+[[noreturn]] void broken(const char *what)
+{
+    std::fprintf(stderr, "coro_cancel: %s\n", what);
+    std::_Exit(1);
+}
+
+// Two sockets: what one sends the other receives.
+struct connection {
+    std::array<int, 2> ends;
+    connection()
+    {
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+            broken("there is no room for a connection");
+    }
+    connection(const connection &) = delete;
+    connection &operator=(const connection &) = delete;
+    ~connection()
+    {
+        for (const int end : ends)
+            ::close(end);
+    }
+};
+
 struct ground {
     explicit ground(std::size_t threads) : pool(threads)
     {
     }
+    connection peers; // of all
     coro::pool pool, other{1};
     coro::mutex mutex;
-    coro::semaphore semaphore{3};
+    coro::semaphore semaphore{3}, connections{64};
     coro::channel<int> channel{4};
     std::size_t inside = 0; // of the mutex
     std::atomic<std::uint64_t> started{0}, ended{0}, stopped{0};
@@ -72,12 +103,6 @@ struct presence {
         on.ended.fetch_add(1, std::memory_order_relaxed);
     }
 };
-
-[[noreturn]] void broken(const char *what)
-{
-    std::fprintf(stderr, "coro_cancel: %s\n", what);
-    std::_Exit(1);
-}
 
 std::chrono::microseconds short_time(random_numbers &random)
 {
@@ -100,23 +125,52 @@ task hold_mutex(ground &on)
     on.inside--;
 }
 
-// A permit is given back however this ends.
+// Given back however its holder ends.
+struct permit {
+    coro::semaphore &of;
+    ~permit()
+    {
+        of.release();
+    }
+};
+
 task hold_permit(ground &on)
 {
     co_await on.semaphore.acquire();
-    struct giver {
-        coro::semaphore &to;
-        ~giver()
-        {
-            to.release();
-        }
-    } back{on.semaphore};
+    const permit back{on.semaphore};
     co_await coro::yield();
+}
+
+task pass_byte(ground &on, bool sends)
+{
+    std::array<std::byte, 1> byte{};
+    if (sends)
+        co_await coro::send(on.peers.ends[0], byte);
+    else
+        co_await coro::receive(on.peers.ends[1], byte);
+}
+
+// The last time it waits for what does not come.
+task receive_all(ground &on, std::size_t times, bool waits)
+{
+    if (!on.connections.try_acquire())
+        co_return;
+    const permit back{on.connections};
+    const connection own;
+    coro::receiver from(own.ends[0]);
+    for (std::size_t i = 0; i < times; i++) {
+        const bool sent = ::send(own.ends[1], "x", 1, MSG_NOSIGNAL) == 1;
+        const std::span bytes = co_await from.next();
+        if (!sent || bytes.size() != 1)
+            broken("a byte was lost, or received twice");
+    }
+    if (waits)
+        co_await from.next();
 }
 
 task one_step(ground &on, random_numbers &random, int depth)
 {
-    switch (random() % (depth > 0 ? 11 : 7)) {
+    switch (random() % (depth > 0 ? 14 : 10)) {
     case 0: co_await coro::yield(); break;
     case 1: co_await coro::sleep(short_time(random)); break;
     case 2: co_await hold_mutex(on); break;
@@ -124,15 +178,18 @@ task one_step(ground &on, random_numbers &random, int depth)
     case 4: co_await on.channel.push(1); break;
     case 5: co_await on.channel.pop(); break;
     case 6: co_await coro::on(on.other, pause(short_time(random))); break;
-    case 7: {
+    case 7:
+    case 8: co_await pass_byte(on, random() % 2 == 0); break;
+    case 9: co_await receive_all(on, random() % 3, random() % 2 == 0); break;
+    case 10: {
         std::vector<task> parts;
         for (std::size_t i = random() % 6; i > 0; i--)
             parts.push_back(act(on, random(), depth - 1));
         co_await coro::parallel(std::move(parts));
         break;
     }
-    case 8: co_await coro::parallel(act(on, random(), depth - 1), act(on, random(), depth - 1)); break;
-    case 9: co_await coro::when_all(act(on, random(), depth - 1), act(on, random(), depth - 1)); break;
+    case 11: co_await coro::parallel(act(on, random(), depth - 1), act(on, random(), depth - 1)); break;
+    case 12: co_await coro::when_all(act(on, random(), depth - 1), act(on, random(), depth - 1)); break;
     default: co_await coro::when_any(act(on, random(), depth - 1), pause(short_time(random))); break;
     }
 }
