@@ -117,7 +117,7 @@ TEST("each piece comes once and in order, then that the peer has closed, and the
         CHECK(loop.run(reads()));
         const std::size_t asked = loop.io().started - before;
         if (chooses(loop, buffers))
-            CHECK(asked <= 2 && loop.io().provided == count); // the second: what comes after the end
+            CHECK(asked <= 4 && loop.io().provided == count); // the others: about the end
         else
             CHECK(asked == count + 2 && loop.io().provided == 0);
     });
@@ -140,6 +140,29 @@ TEST("much that comes is whole and in order, however few blocks of memory there 
         const std::string got = loop.run(reads());
         writer.join();
         CHECK(got == sent);
+    });
+}
+
+TEST("the end that comes right behind the last bytes is told")
+{
+    with_each_way(4, 64, [](coro::loop &loop, unsigned) {
+        for (int round = 0; round < 100; round++) {
+            const connection peers;
+            std::thread writer;
+            const auto reads = [&]() -> lazy<std::string> {
+                coro::receiver from(peers.ends[0]);
+                peers.send("first");
+                std::string all = text_of(co_await from.next());
+                writer = std::thread([&] {
+                    peers.send("last");
+                    ::shutdown(peers.ends[1], SHUT_WR);
+                });
+                co_return all + co_await read_all(from, SIZE_MAX);
+            };
+            const std::string got = loop.run(reads());
+            writer.join();
+            CHECK(got == "firstlast");
+        }
     });
 }
 

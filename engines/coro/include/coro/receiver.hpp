@@ -9,8 +9,12 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
+#include <poll.h>
 #include <span>
+#include <sys/utsname.h>
+#include <utility>
 
 namespace coro
 {
@@ -55,8 +59,18 @@ class receiver
             else if (kind == detail::io_kind::receive_all && got == -ENOBUFS)
                 none_left = true;
             else
-                return got != -ECANCELED; // which ends what brought more than was fetched
+                return got != -ECANCELED; // which was asked for here
             return false;
+        }
+        // A kernel before 7.0 may not tell the end that came right behind the last bytes.
+        bool stalls() override
+        {
+            static const bool may_stall = [] {
+                utsname system{};
+                return ::uname(&system) != 0 || std::atoi(system.release) < 7;
+            }();
+            pollfd end{fd, POLLRDHUP, 0};
+            return may_stall && kind == detail::io_kind::receive_all && ::poll(&end, 1, 0) > 0;
         }
         std::span<const std::byte> fetched(arrival &&got) override
         {

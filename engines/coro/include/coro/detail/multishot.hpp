@@ -51,7 +51,7 @@ template <class Result> class multishot : protected io_wait, reactor_request
     {
         fd = of;
         complete = [](io_wait &done) { static_cast<multishot &>(done).on_completion(); };
-        run = [](reactor_request &self, reactor &) { static_cast<multishot &>(self).on_request(); };
+        run = [](reactor_request &self, reactor &here) { static_cast<multishot &>(self).on_request(here); };
     }
     virtual ~multishot() = default;
 
@@ -60,6 +60,11 @@ template <class Result> class multishot : protected io_wait, reactor_request
     // Under the lock. False: the result is for nobody, and the kernel is to be asked again.
     virtual bool keeps(int result) = 0;
     virtual Result fetched(arrival &&) = 0;
+    // Under the lock, while the kernel is asked and nothing is here: whether it must be asked once more to tell the rest.
+    virtual bool stalls()
+    {
+        return false;
+    }
     // Nobody will fetch it.
     virtual void discard(const arrival &)
     {
@@ -76,6 +81,10 @@ template <class Result> class multishot : protected io_wait, reactor_request
             if (!of_.started_ && of_.waiters_ >= of_.results_.size()) {
                 of_.at_ = &reactor::current();
                 of_.start();
+            } else if (of_.started_ && !of_.requested_ && of_.results_.empty() && of_.stalls()) {
+                of_.requested_ = true;
+                of_.holders_++;
+                of_.at_->request(of_);
             }
             of_.waiters_++;
         }
@@ -111,7 +120,8 @@ template <class Result> class multishot : protected io_wait, reactor_request
                 discard(each);
             results_.clear();
             abandoned_ = true;
-            cancels = started_;
+            cancels = started_ && !requested_;
+            requested_ = requested_ || cancels;
             holders_ += cancels ? 1 : 0;
             last = holders_ == 0;
             if (!last)
@@ -162,10 +172,19 @@ template <class Result> class multishot : protected io_wait, reactor_request
         let_go();
     }
 
-    void on_request()
+    // Ends what is under way. Who waits nevertheless has the kernel asked again.
+    void on_request(reactor &here)
     {
-        if (started_)
-            at_->cancel(*this);
+        bool cancels = false;
+        {
+            const std::lock_guard hold(lock_);
+            if (started_ && at_ != &here)
+                return at_->request(*this); // that has ended, and another thread has asked since
+            requested_ = false;
+            cancels = started_;
+        }
+        if (cancels)
+            here.cancel(*this);
         let_go();
     }
 
@@ -189,7 +208,7 @@ template <class Result> class multishot : protected io_wait, reactor_request
     reactor *at_ = nullptr;
     std::size_t waiters_ = 0; // with those that have been given a result and have not taken it
     int holders_ = 0;         // an operation that is under way, a request, a completion that is being told
-    bool started_ = false, ending_ = false, abandoned_ = false;
+    bool started_ = false, ending_ = false, requested_ = false, abandoned_ = false;
 };
 
 } // namespace coro::detail
