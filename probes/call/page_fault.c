@@ -10,24 +10,11 @@
  * Assembly: touch_all contains movb\s+\$0x1|strb
  * Source: lmbench lat_pagefault (McVoy & Staelin 1996), of a file's pages; will-it-scale page_fault1. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include "probe.h"
+#include "pages.h"
 
 #define MOST_PAGES UINT64_C(16384) /* mapped at once: 64 MiB */
 
 static uint64_t page;
-
-static uint64_t minor_faults(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (uint64_t)usage.ru_minflt;
-}
 
 /* The timed part. By a write: a page that is read first takes two faults. */
 static __attribute__((noinline)) void touch_all(volatile unsigned char *memory, uint64_t pages)
@@ -57,7 +44,7 @@ static unsigned char *fresh(uint64_t pages)
 static void setup(struct probe_run *run)
 {
     (void)run;
-    page = (uint64_t)sysconf(_SC_PAGESIZE);
+    page = page_bytes();
 }
 
 static void batch(struct probe_run *run, uint64_t operations, struct probe_value *value)

@@ -8,13 +8,8 @@
  * Assembly: fork_all contains (call|bl)\s.*<fork
  * Source: lat_proc fork of lmbench; s_fork.c of shell909090/context, 2014, which had many outstanding: fork_burst. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-
 #include "child.h"
+#include "pages.h"
 
 #define MEBIBYTE (UINT64_C(1) << 20)
 
@@ -45,18 +40,11 @@ static uint64_t available_mebibytes(void)
     return kibibytes / 1024;
 }
 
-static uint64_t minor_faults(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (uint64_t)usage.ru_minflt;
-}
-
 /* One fault a page is the proof that they are the smallest: a huge page would come with one fault for 512 of them, and
  * fork would copy one entry for it. */
 static void touch(volatile char *memory, uint64_t bytes)
 {
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), before = minor_faults();
+    uint64_t page = page_bytes(), before = minor_faults();
     for (uint64_t offset = 0; offset < bytes; offset += page)
         memory[offset] = 1;
     if (minor_faults() - before < bytes / page)

@@ -5,6 +5,9 @@ Claims and figures may name probes that do not exist yet; those are passed over 
 may name no such probe.
 """
 
+import re
+from pathlib import Path
+
 import pytest
 
 from steelyard.judge import explain, studies
@@ -76,6 +79,14 @@ def test_a_column_of_ours_names_cases_of_their_probes(probes, item):
             pattern = named(probe.descriptor, case)
             assert {*pattern.parameters} <= {parameter.name for parameter in probe.descriptor.parameters}, case
             assert pattern.placement, f"{case} leaves the placement open: a session's case has one"
+
+
+def test_the_page_about_lebench_has_the_operations_and_cases_of_its_table():
+    page = Path(__file__).parents[2] / "docs/reference/lebench.md"
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| `([^`|]+)` \|", page.read_text(), re.MULTILINE)
+    (table,) = (item.outline for item in studies.library().tables if item.source.name == "lebench")
+    (ours,) = (column for column in table.column if column.era == "now")
+    assert rows == list(zip(table.rows, table.cases(ours), strict=True))
 
 
 def test_every_case_that_a_study_names_can_be_one_of_its_probe(probes):
