@@ -91,10 +91,10 @@ static void read_into_new(const struct file *file, uint64_t operations, struct p
         if (madvise(file->memory, file->bytes, MADV_DONTNEED) != 0)
             probe_fail("memory cannot be given back: %s", strerror(errno));
         uint64_t faults_before = minor_faults(), begin_ns = probe_now_ns();
-        uint64_t read = read_all(file, count);
+        uint64_t moved = read_all(file, count);
         wall_ns += probe_now_ns() - begin_ns;
         uint64_t taken = minor_faults() - faults_before;
-        right += taken >= 1 && (file->huge || taken >= count) ? read : 0;
+        right += taken >= 1 && (file->huge || taken >= count) ? moved : 0;
         faults += taken;
     }
     probe_stop(value);

@@ -6,7 +6,7 @@
  * Overhead: the loop, under 1 ns.  Limits: every directory of the path is in the kernel's cache of names, and nobody
  * changes one. The path is relative: one component is the file alone.
  * Assembly: open_all contains (call|bl)\s.*<open
- * Assembly: stat_all contains (call|bl)\s.*<stat
+ * Assembly: stat_all contains (call|bl)\s.*<\w*stat
  * Source: lat_syscall open and stat of lmbench (McVoy & Staelin 1996); will-it-scale open1. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -47,8 +47,8 @@ def command(
         what the best-known mechanisms cost here and which well-known statements hold; with ``--quick`` ten prices in
         half a minute. ``'*'`` stands for everything, which takes hours.
     param
-        Override a sweep: ``contexts=1,2,4``. For probes in Python ``python=python3.11,python3.13`` names the
-        interpreters to run them by. May be repeated.
+        Override a sweep: ``contexts=1,2,4``, or ``contexts=1..N`` for values up to the number of CPUs. For probes in
+        Python ``python=python3.11,python3.13`` names the interpreters to run them by. May be repeated.
     placement
         Only these placements: same, cross, free. May be repeated.
     brief

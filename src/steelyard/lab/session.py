@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,15 +29,35 @@ from steelyard.settings import Settings
 PYTHON = "python"
 
 
-def parse_params(texts: Sequence[str]) -> dict[str, list[str]]:
-    """``name=value,value`` texts as overridden sweeps."""
+#: A range of whole numbers; N is the number of CPUs that may be used.
+_RANGE = re.compile(r"(\d+)\.\.(\d+|N)")
+
+
+def parse_params(texts: Sequence[str], cpus: int) -> dict[str, list[str]]:
+    """``name=value,value`` texts as overridden sweeps; ``1..N`` stands for values up to the number of CPUs."""
     parsed: dict[str, list[str]] = {}
     for text in texts:
         name, equals, listed = text.partition("=")
         if not equals or not name or not listed:
             raise UsageError(f'--param takes name=value[,value…], not "{text}"')
-        parsed.setdefault(name, []).extend(listed.split(","))
+        for value in listed.split(","):
+            parsed.setdefault(name, []).extend(_values(value, cpus))
     return parsed
+
+
+def _values(text: str, cpus: int) -> list[str]:
+    """The values that a text stands for: itself, or of a range both ends and the 2^k and 3 * 2^k between them.
+
+    Two points in each doubling show a knee on hundreds of CPUs in a score of cases.
+    """
+    span = _RANGE.fullmatch(text)
+    if span is None:
+        return [text]
+    first, last = int(span[1]), cpus if span[2] == "N" else int(span[2])
+    if first > last:
+        raise UsageError(f"--param: the range {text} is empty, because it ends at {last}")
+    between = {times << power for times in (1, 3) for power in range(last.bit_length())}
+    return [str(number) for number in sorted({first, last, *(n for n in between if first < n < last)})]
 
 
 def interpreter(name: str, option: str) -> Variant:
@@ -74,7 +95,7 @@ class Lab:
         self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str], *, brief: bool = False
     ) -> list[Case]:
         """The cases that a command line stands for."""
-        return catalog.select(self.found, selectors, parse_params(params), placements, brief=brief)
+        return catalog.select(self.found, selectors, parse_params(params, len(self.host.cpus)), placements, brief=brief)
 
     def first_session(self, *, known: bool) -> list[Case]:
         """The cases of a first session that this machine can measure; ``known``: of its best-known prices alone."""
@@ -85,7 +106,7 @@ class Lab:
         self, selectors: Sequence[str], params: Sequence[str], placements: Sequence[str], *, brief: bool = False
     ) -> tuple[list[Case], list[Variant]]:
         """As `select`; with ``python`` among the parameters, a variant of the cases in Python for each interpreter."""
-        given = parse_params(params)
+        given = parse_params(params, len(self.host.cpus))
         variants = [interpreter(name, "--param python") for name in given.pop(PYTHON, ())]
         chosen = catalog.select(self.found, selectors, given, placements, brief=brief)
         if not variants:
