@@ -60,6 +60,10 @@ def application(environ, start_response):
         answer = halves()
     elif name == "work":
         time.sleep(0.05)
+    elif name == "gone":
+        (HERE / "asked").touch()
+        while not (HERE / "go-on").exists():
+            time.sleep(0.01)
     elif name == "hang":
         time.sleep(3600)
     elif name == "read":
@@ -147,6 +151,28 @@ def test_without_room_the_application_waits_and_nothing_is_lost(folder: Path, ar
         assert is_unharmed(server), server.said
         if arguments[:1] != ["--limit-response"]:
             assert server.heard("a body can't be kept in")
+
+
+def test_a_single_thread_does_not_wait_for_ever_for_one_client(folder: Path) -> None:
+    """It takes enough for its deadline, and too little for the others."""
+    arguments = ["--limit-disk", "500KiB", "--deadline-send", "1s"]
+    with serving("app", *arguments, folder=folder) as server, Reader(server, "/pieces/400") as slow:
+        are_answered = threading.Event()
+
+        def read_slowly() -> None:
+            with contextlib.suppress(ConnectionError):
+                while not are_answered.is_set() and slow.file.read(8 << 10):
+                    time.sleep(0.05)
+
+        reading = threading.Thread(target=read_slowly)
+        reading.start()
+        try:
+            server.wait_for("a body can't be kept in")
+            assert server.get("/hello") == (200, b"hello")
+            assert server.heard("a response is cut: there was no room for it")
+        finally:
+            are_answered.set()
+            reading.join()
 
 
 def test_a_body_without_room_is_refused(folder: Path) -> None:
@@ -297,3 +323,27 @@ def test_a_response_that_is_cut_is_logged_with_what_was_sent(folder: Path) -> No
         for path in paths:
             assert 100_000 - 500 < lines[path]["bytes"] < 20_000_000, (path, lines[path])
         assert lines["/hello"]["bytes"] == 5
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_answer_that_nobody_was_left_to_take_is_logged_without_bytes(folder: Path, threads: int) -> None:
+    log = ["--access-log", "json", "--access-log-file", "log"]
+    with serving("app", *log, "--threads", threads, folder=folder) as server:
+        with Client(server) as gone:
+            gone.send(b"GET /gone HTTP/1.1\r\nHost: h\r\n\r\n")
+            until(lambda: (folder / "asked").exists(), "it is being answered")
+            gone.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        (folder / "go-on").touch()
+        until(lambda: (folder / "log").read_text().count("\n") == 1, "it is logged")
+        line = json.loads((folder / "log").read_text())
+    assert (line["target"], line["status"], line["bytes"]) == ("/gone", 200, 0)
+
+
+def test_pipelined_requests_are_logged_with_their_own_bytes(folder: Path) -> None:
+    with serving("app", "--access-log", "json", "--access-log-file", "log", folder=folder) as server:
+        with Client(server) as client:
+            client.send(b"".join(b"GET /%d HTTP/1.1\r\nHost: h\r\n\r\n" % number for number in range(3)))
+            assert [client.answer().body for _ in range(3)] == [b"hello"] * 3
+        until(lambda: (folder / "log").read_text().count("\n") == 3, "all are logged")
+        lines = map(json.loads, (folder / "log").read_text().splitlines())
+    assert [(line["target"], line["bytes"]) for line in lines] == [(f"/{number}", 5) for number in range(3)]

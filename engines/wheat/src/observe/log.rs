@@ -32,7 +32,7 @@ pub struct Entry {
     /// The minor version of HTTP/1.
     pub version: u8,
     pub status: u16,
-    /// Bytes of the response's body, as sent.
+    /// Bytes of the response's body that the kernel took for the client.
     pub bytes: u64,
     pub referer: Option<Vec<u8>>,
     pub user_agent: Option<Vec<u8>>,

@@ -100,7 +100,7 @@ impl<R> Connection<R> {
         streamed: Option<&'a mut Streamed>,
     ) -> Out<'a> {
         let Self { facts, transport, outbox, .. } = self;
-        Out { buffer, facts, date_line, streamed, transport, outbox, means, pace, loan: None }
+        Out { buffer, facts, date_line, streamed, transport, outbox, means, pace, loan: None, waited: Duration::ZERO }
     }
 
     /// What to watch the socket for.

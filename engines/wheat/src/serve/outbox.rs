@@ -43,7 +43,7 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 #[derive(Default)]
 pub struct Outbox {
     pieces: VecDeque<Piece>,
-    /// Bytes in them.
+    /// Bytes in them, and those that were given up before they came here.
     left: u64,
     /// Bytes sent since the deadline was set, and since they were counted.
     pub progress: u64,
@@ -60,9 +60,14 @@ impl Outbox {
         self.pieces.is_empty()
     }
 
-    /// Bytes that the client has not taken.
+    /// Bytes that the kernel has not taken for the client.
     pub fn left(&self) -> u64 {
         self.left
+    }
+
+    /// So many bytes will never be sent, because the connection is lost.
+    pub fn forgo(&mut self, bytes: usize) {
+        self.left += bytes as u64;
     }
 
     pub fn push(&mut self, piece: Piece) {

@@ -11,6 +11,7 @@ use crate::http::chunked::Event;
 use crate::http::forwarded::{Origin, Trust};
 use crate::http::head::Head;
 use crate::http::{Rejection, date, reject};
+use crate::observe::notice::Notice;
 use crate::serve::courier::Courier;
 use crate::serve::incoming::{Collected, Delimiter};
 use crate::serve::keep::Room;
@@ -108,13 +109,17 @@ pub struct Means {
     courier: Courier,
     /// For a client to take or to send something.
     send: Duration,
+    /// Of all waits for the client of one response together. With one thread, because all others wait then, too.
+    most_waiting: Option<Duration>,
 }
 
 impl Means {
     pub fn of(config: &Config) -> io::Result<Self> {
         let send = config.deadlines.send;
         let trust = config.trust.clone().map(|networks| Trust { networks, fields: config.forwarded });
-        Ok(Self { room: Room::of(&config.limits, config.threads), trust, courier: Courier::new(send)?, send })
+        let most_waiting = (config.threads == 1).then_some(send);
+        let room = Room::of(&config.limits, config.threads);
+        Ok(Self { room, trust, courier: Courier::new(send)?, send, most_waiting })
     }
 
     /// Where a request comes from.
@@ -172,6 +177,8 @@ pub struct Out<'a> {
     pub pace: &'a Pace,
     /// Of the transport and the outbox to the courier: neither is touched before `take_back`.
     pub loan: Option<u64>,
+    /// For how long the client was waited for.
+    pub waited: Duration,
 }
 
 /// How much was taken of three slices.
@@ -201,7 +208,10 @@ impl Out<'_> {
             match self.outbox.send_all(self.transport) {
                 Ok(()) => {}
                 Err(error) if is_passing(&error) => return Ok(Some([0; 3])),
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.outbox.forgo(bytes.len() + tail.len());
+                    return Err(error);
+                }
             }
         }
         let total = self.buffer.len() + bytes.len() + tail.len();
@@ -213,7 +223,10 @@ impl Out<'_> {
         let sent = match self.transport.send(&slices[..count], After::Nothing) {
             Ok(sent) => sent,
             Err(error) if is_passing(&error) => 0,
-            Err(error) => return Err(error),
+            Err(error) => {
+                self.outbox.forgo(bytes.len() + tail.len()); // the buffer stays, for the next `flush`
+                return Err(error);
+            }
         };
         self.outbox.record(sent);
         let of_buffer = sent.min(self.buffer.len());
@@ -230,15 +243,20 @@ impl Out<'_> {
     /// client, which is then waited for.
     pub fn keep(&mut self, taken: Taken, bytes: &[u8], tail: &[u8]) -> io::Result<()> {
         let buffer = std::mem::take(self.buffer);
-        let kept = [&buffer[taken[0]..], &bytes[taken[1]..], &tail[taken[2]..]]
-            .into_iter()
-            .try_for_each(|part| self.keep_or_wait(part));
+        let mut kept = Ok(());
+        for mut part in [&buffer[taken[0]..], &bytes[taken[1]..], &tail[taken[2]..]] {
+            kept = kept.and_then(|()| self.keep_or_wait(&mut part));
+            if kept.is_err() {
+                self.outbox.forgo(part.len());
+            }
+        }
         *self.buffer = buffer;
         self.buffer.clear();
         kept
     }
 
-    fn keep_or_wait(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    /// After an error, `bytes` are those that went nowhere.
+    fn keep_or_wait(&mut self, bytes: &mut &[u8]) -> io::Result<()> {
         let room = &self.means.room;
         while !bytes.is_empty() {
             let fits = self.outbox.left() + bytes.len() as u64 <= room.response;
@@ -252,7 +270,7 @@ impl Out<'_> {
             match self.transport.send(&[IoSlice::new(bytes)], After::Nothing) {
                 Ok(sent) => {
                     self.outbox.record(sent);
-                    bytes = &bytes[sent..];
+                    *bytes = &bytes[sent..];
                 }
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
@@ -263,9 +281,25 @@ impl Out<'_> {
 
     /// Waits until the client takes something of what is in the outbox, or the kernel takes more for it.
     fn wait_for_room(&mut self) -> io::Result<()> {
+        static CUT: Notice = Notice::unsaid();
         let mut watch = Watch::new(self.means.send, self.transport, self.outbox);
-        while !self.pace.wait_for(self.transport.fd(), libc::POLLOUT, watch.left())? {
-            if !watch.renew(self.transport, self.outbox) {
+        loop {
+            let began = Instant::now();
+            let rest = self.means.most_waiting.map_or(Duration::MAX, |most| most.saturating_sub(self.waited));
+            let came = self.pace.wait_for(self.transport.fd(), libc::POLLOUT, watch.left().min(rest))?;
+            self.waited += began.elapsed();
+            if came {
+                break;
+            }
+            let others_waited = self.means.most_waiting.is_some_and(|most| self.waited >= most);
+            if others_waited {
+                CUT.say(|| {
+                    "a response is cut: there was no room for it, and all others have waited for its client for \
+                     --deadline-send (--threads 2 has nobody wait, --limit-disk gives room)"
+                        .into()
+                });
+            }
+            if others_waited || !watch.renew(self.transport, self.outbox) {
                 self.outbox.lost = true;
                 self.transport.reset_on_close();
                 return Err(ErrorKind::TimedOut.into());
@@ -414,7 +448,10 @@ fn send(buffer: &[u8], after: After, outbox: &mut Outbox, transport: &mut Transp
                 outbox.record(n);
             }
             Err(error) if is_passing(&error) => {}
-            Err(error) => return Err(error),
+            Err(error) => {
+                outbox.forgo(buffer.len());
+                return Err(error);
+            }
         }
     }
     if sent < buffer.len() || !outbox.is_empty() || outbox.lost || transport.holds_output() {

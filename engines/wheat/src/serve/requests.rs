@@ -327,8 +327,8 @@ impl<'c, A: Application> Requests<'c, A> {
 
     fn step(&mut self, connection: &mut Connection<A::Held>, outcome: Outcome<A::Held>) -> Step {
         match outcome {
-            Outcome::Done if connection.outbox.is_empty() => {
-                // What is still in the buffer is on its way.
+            // Answers to pipelined requests are sent together, unless the log is to have what was sent of each.
+            Outcome::Done if connection.outbox.is_empty() && self.log.is_none() => {
                 self.count_response(connection);
                 if connection.facts.keep_alive { Step::Answered } else { Step::Stop(self.flush_last(connection)) }
             }
@@ -423,13 +423,12 @@ impl<'c, A: Application> Requests<'c, A> {
         connection.facts.status = rejection.status;
         connection.linger = true;
         connection.facts.body_bytes = self.output.reject(rejection);
-        connection.is_owed = false;
+        connection.is_owed = true;
         if self.log.is_some() {
             let peer = connection.peer.address;
             let entry = connection.entry.get_or_insert_with(|| Box::new(Entry { peer, ..Entry::default() }));
             entry.reason = Some(rejection.reason);
         }
-        self.count_response(connection);
         self.flush_last(connection)
     }
 
