@@ -136,6 +136,9 @@ fn look_over(config: &Config) -> Result<(), Error> {
         readable("--tls-certificate", &tls.certificate)?;
         readable("--tls-key", &tls.key)?;
     }
+    if let Some(hooks) = &config.hooks {
+        readable("--hooks", hooks)?;
+    }
     if let Some(folder) = &config.chdir {
         if !folder.is_dir() {
             return Err(Error::config(format!("--chdir {}: it is not a folder", folder.display())));

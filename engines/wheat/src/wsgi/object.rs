@@ -5,6 +5,8 @@
 //! thread state. `Thread` is what a thread attaches with, and `detached` the only place where it is given up.
 
 use std::ffi::CStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr::NonNull;
 
 use pyo3_ffi::*;
@@ -93,6 +95,25 @@ impl Object {
         unsafe { Self::owned(PyObject_CallOneArg(self.as_ptr(), argument.as_ptr())) }
     }
 
+    #[inline]
+    pub fn call_with_both(&self, first: &Self, second: &Self) -> Result<Self> {
+        let arguments = [first.as_ptr(), second.as_ptr()];
+        // SAFETY: two arguments; a new reference or null.
+        unsafe {
+            Self::owned(PyObject_Vectorcall(
+                self.as_ptr(),
+                arguments.as_ptr(),
+                arguments.len(),
+                std::ptr::null_mut(),
+            ))
+        }
+    }
+
+    pub fn is_none(&self) -> bool {
+        // SAFETY: None is always there.
+        self.as_ptr() == unsafe { Py_None() }
+    }
+
     pub fn none() -> Self {
         // SAFETY: None is always there.
         unsafe { Self::borrowed(Py_None()) }
@@ -120,6 +141,15 @@ impl Object {
     pub fn bytes(content: &[u8]) -> Result<Self> {
         // SAFETY: the bytes are readable; a new reference or null.
         unsafe { Self::owned(PyBytes_FromStringAndSize(content.as_ptr().cast(), content.len() as Py_ssize_t)) }
+    }
+
+    /// `str` of a file's name, as the interpreter decodes those.
+    pub fn path(path: &Path) -> Result<Self> {
+        let bytes = path.as_os_str().as_bytes();
+        // SAFETY: the bytes are readable; a new reference or null.
+        unsafe {
+            Self::owned(PyUnicode_DecodeFSDefaultAndSize(bytes.as_ptr().cast(), bytes.len() as Py_ssize_t))
+        }
     }
 
     pub fn integer(value: i64) -> Result<Self> {

@@ -4,12 +4,14 @@
 use std::ffi::{CString, OsString};
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
 use pyo3_ffi::*;
 
 use super::environ::Listener;
+use super::hooks::Hooks;
 use super::input::Input;
 use super::object::{Object, Raised, Result, Thread, bytes_of, callback, detached, print_exception, take_raised};
 use super::{Program, Wsgi};
@@ -64,6 +66,7 @@ fn run() -> std::result::Result<i32, Failure> {
         Command::Check(config) => {
             Opener::new(&config)?;
             handover::change_directory(&config)?;
+            hooks_of(&config)?;
             import(&config)?;
             Ok(0)
         }
@@ -76,10 +79,16 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
     // The terminal's interrupt is for the master, which then says what is to be done.
     // SAFETY: sets a signal's disposition.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+    let hooks = hooks_of(config)?;
+    let index = context.index;
+    let call = |hooks: &Hooks, name: &str| hooks.call(name, index).map_err(|Raised| failed_hook(name));
+    call(&hooks, "post_fork")?;
     let listeners = context.listeners.iter().map(listener_of).collect();
     let application = import(config)?;
+    call(&hooks, "post_worker_init")?;
     let program = Arc::new(Program {
         application,
+        hooks,
         file_wrapper: Object::import(c"wheat.file_wrapper")?.attribute(c"FileWrapper")?,
         errors: Object::import(c"sys")?.attribute(c"stderr")?,
         empty_input: Input::empty()?.0,
@@ -89,21 +98,26 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
         processes: config.workers > 1,
     });
     let means = worker::means_of(config)?;
-    if config.threads <= 1 {
+    let code = if config.threads <= 1 {
         let wsgi = Wsgi::new(&program, None)?;
-        return Ok(worker::run_with(config, context, Caller::Inline(wsgi), means));
+        worker::run_with(config, context, Caller::Inline(wsgi), means)
+    } else {
+        let theirs = program.clone();
+        detached(move || {
+            let enter = move || {
+                let thread = Thread::attach();
+                Wsgi::new(&theirs, Some(thread)).unwrap_or_else(|Raised| std::process::abort()) // no memory for a few dictionaries
+            };
+            match Pool::start(config, means.clone(), context.slot, enter) {
+                Ok(pool) => Ok(worker::run_with(config, context, Caller::<Wsgi>::Pool(pool), means)),
+                Err(error) => Err(Error::unavailable(format!("no threads for --threads {}: {error}", config.threads))),
+            }
+        })?
+    };
+    // The worker has ended as it should, whatever becomes of its last words.
+    if let Err(Failure::Error(error)) = call(&program.hooks, "worker_exit") {
+        eprintln!("wheat: {error}");
     }
-    let theirs = program.clone();
-    let code = detached(move || {
-        let enter = move || {
-            let thread = Thread::attach();
-            Wsgi::new(&theirs, Some(thread)).unwrap_or_else(|Raised| std::process::abort()) // no memory for a few dictionaries
-        };
-        match Pool::start(config, means.clone(), context.slot, enter) {
-            Ok(pool) => Ok(worker::run_with(config, context, Caller::<Wsgi>::Pool(pool), means)),
-            Err(error) => Err(Error::unavailable(format!("no threads for --threads {}: {error}", config.threads))),
-        }
-    })?;
     if Arc::strong_count(&program) > 1 {
         // A call that does not end within any deadline must not keep the process; finalising Python under it would crash.
         // SAFETY: flushes what Python has buffered; then the process is gone.
@@ -129,6 +143,28 @@ fn arguments() -> Result<Vec<OsString>> {
     Ok(arguments)
 }
 
+fn hooks_of(config: &Config) -> std::result::Result<Hooks, Failure> {
+    Hooks::load(config.hooks.as_deref()).map_err(|Raised| {
+        print_raised();
+        let path = config.hooks.as_deref().unwrap_or(Path::new("")).display();
+        Error::config(format!("--hooks {path} cannot be loaded: see the traceback above")).into()
+    })
+}
+
+fn failed_hook(name: &str) -> Failure {
+    print_raised();
+    Error::config(format!("the hook {name} failed: see the traceback above")).into()
+}
+
+/// To standard error as Python has it.
+fn print_raised() {
+    if let (Some(exception), Ok(errors)) =
+        (take_raised(), Object::import(c"sys").and_then(|sys| sys.attribute(c"stderr")))
+    {
+        print_exception(&exception, &errors, "");
+    }
+}
+
 /// `module`, `module:name`, `module:name.of.attribute`, `module:factory()`.
 fn import(config: &Config) -> std::result::Result<Object, Failure> {
     let named = config.application.as_deref().unwrap_or_default();
@@ -143,11 +179,7 @@ fn import(config: &Config) -> std::result::Result<Object, Failure> {
     // SAFETY: runs a constant.
     unsafe { PyRun_SimpleString(c"import os, sys; sys.path.insert(0, os.getcwd())".as_ptr()) };
     let failed = |why: &str| {
-        if let (Some(exception), Ok(errors)) =
-            (take_raised(), Object::import(c"sys").and_then(|sys| sys.attribute(c"stderr")))
-        {
-            print_exception(&exception, &errors, "");
-        }
+        print_raised();
         refuse(why)
     };
     let mut found =
