@@ -94,6 +94,9 @@ pub struct Config {
     /// Go there before importing the application
     #[arg(long, value_name = "DIR", help_heading = APPLICATION, value_parser = os(path))]
     pub chdir: Option<PathBuf>,
+    /// Import the application once, in a process that forks the workers: they share the memory that they don't write to
+    #[arg(long, help_heading = APPLICATION)]
+    pub preload: bool,
     /// Call functions of this Python file: post_fork(worker), post_worker_init(worker), on_request(environ),
     /// on_response(environ, status), worker_exit(worker)
     #[arg(long, value_name = "FILE", help_heading = APPLICATION, value_parser = os(path))]
@@ -318,8 +321,8 @@ impl Config {
         if self.application.is_none() && self.statics.is_empty() {
             return usage("nothing to serve: name an application (wheat app:application) or files (--static /=DIR)");
         }
-        if self.application.is_none() && self.hooks.is_some() {
-            return usage("--hooks needs an application: where only files are served there is no Python");
+        if self.application.is_none() && (self.hooks.is_some() || self.preload) {
+            return usage("--hooks and --preload need an application: where only files are served there is no Python");
         }
         if self.input == Input::Streamed && self.threads < 2 {
             return usage("--input streamed needs --threads 2 or more: the event loop itself can't wait for a body");

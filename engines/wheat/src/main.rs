@@ -33,7 +33,7 @@ fn run() -> Result<ExitCode, Error> {
         Command::Stat(request) => stat::run(&request),
         Command::Check(config) => master::check(&config),
         Command::Serve(config) if handover::is_worker() => {
-            let context = handover::inherit(&config)?;
+            let context = handover::inherit(&config)?.worker()?;
             Ok(ExitCode::from(worker::run(&config, context) as u8))
         }
         Command::Serve(config) => master::run(&config),

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use rustix::thread::CpuSet;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bind {
@@ -82,6 +83,20 @@ pub enum Affinity {
     Auto,
     /// Worker i on the i-th of these, and round again.
     Cpus(Vec<usize>),
+}
+
+impl Affinity {
+    /// For a worker by its index. None: wherever the kernel likes.
+    pub fn cpus(&self, index: usize) -> Option<CpuSet> {
+        let cpus = match self {
+            Self::Free => return None,
+            Self::Auto => allowed_cpus(),
+            Self::Cpus(cpus) => cpus.clone(),
+        };
+        let mut set = CpuSet::new();
+        set.set(*cpus.get(index % cpus.len().max(1))?);
+        Some(set)
+    }
 }
 
 /// A parser of what need not be text in UTF-8, such as a path.

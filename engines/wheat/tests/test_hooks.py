@@ -65,10 +65,17 @@ def told(folder: Path) -> list[str]:
     return (folder / "told").read_text().splitlines()
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_each_is_called_at_its_time(folder: Path, threads: int) -> None:
-    with serving("app", "--hooks", "hooks.py", "--threads", threads, folder=folder) as server:
-        assert told(folder) == ["post_fork 0", "import", "post_worker_init 0"]
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        ([], ["post_fork 0", "import", "post_worker_init 0"]),
+        (["--threads", 2], ["post_fork 0", "import", "post_worker_init 0"]),
+        (["--preload"], ["import", "post_fork 0", "post_worker_init 0"]),
+    ],
+)
+def test_each_is_called_at_its_time(folder: Path, arguments: list, start: list[str]) -> None:
+    with serving("app", "--hooks", "hooks.py", *arguments, folder=folder) as server:
+        assert told(folder) == start
         assert server.get("/a") == (202, b"seen /a")
         assert server.get("/fail")[0] == 500
         assert server.get("/refuse")[0] == 500
@@ -108,4 +115,4 @@ def test_a_mistake_in_the_file_ends_the_start(folder: Path, text: str, words: st
 
 def test_without_an_application_there_is_nobody_to_call_them(folder: Path) -> None:
     done = run("--static", "/=.", "--hooks", "hooks.py", folder=folder)
-    assert (done.returncode, "--hooks needs an application" in done.stderr) == (64, True)
+    assert (done.returncode, "--hooks and --preload need an application" in done.stderr) == (64, True)

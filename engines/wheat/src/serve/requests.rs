@@ -81,7 +81,8 @@ impl<'c, A: Application> Requests<'c, A> {
             most_requests: config
                 .max_requests
                 .map(|most| most as u64)
-                .map(|most| most - RandomState::new().hash_one(0) % (most / 10 + 1)),
+                // Workers that were forked from one process (--preload) have the same state in all else.
+                .map(|most| most - RandomState::new().hash_one(std::process::id()) % (most / 10 + 1)),
         })
     }
 

@@ -187,8 +187,19 @@ fn inherited() -> Option<Handover> {
     (handover.master == parent).then_some(handover)
 }
 
+/// What a process has from the master: all that a worker serves with, and that a template (`--preload`) gives the workers which it forks.
+pub struct Inheritance {
+    /// The process id.
+    pub master: u32,
+    index: usize,
+    slot: usize,
+    pub line: OwnedFd,
+    counters: OwnedFd,
+    listeners: Vec<OwnedFd>,
+}
+
 /// Takes over what the master handed down. Once a process, before any thread is started.
-pub fn inherit(config: &Config) -> Result<Context, Error> {
+pub fn inherit(config: &Config) -> Result<Inheritance, Error> {
     let lost = |what: &dyn std::fmt::Display| Error::unavailable(format!("the master handed down no {what}"));
     let handover = inherited()
         .ok_or_else(|| Error::usage("a worker is started by its master: run wheat itself, not this module"))?;
@@ -199,18 +210,44 @@ pub fn inherit(config: &Config) -> Result<Context, Error> {
         // Programs that the application starts do not inherit them.
         fcntl_setfd(&fd, FdFlags::CLOEXEC).map(|()| fd)
     };
-    let control = own(handover.control).map_err(|error| lost(&format!("control: {error}")))?;
+    let Handover { master, index, slot, .. } = handover;
+    let line = own(handover.control).map_err(|error| lost(&format!("control: {error}")))?;
     let counters = own(handover.counters).map_err(|error| lost(&format!("counters: {error}")))?;
-    let slot = Memory::slot_for_life(counters, handover.slot).map_err(|error| lost(&format!("counters: {error}")))?;
     let listeners: Result<_, _> = handover.listeners.iter().map(|fd| own(*fd)).collect();
     let listeners = listeners.map_err(|error| lost(&format!("socket: {error}")))?;
-    let name = format!("wheat worker {}\0", handover.index);
-    let name = std::ffi::CStr::from_bytes_until_nul(name.as_bytes()).expect("ends in NUL");
-    let _ = rustix::thread::set_name(name); // for ps and top
-    finish_at_terminate(control.as_raw_fd());
-    handle(libc::SIGUSR1, reopen);
-    handle(libc::SIGUSR2, ignore);
-    Ok(Context { index: handover.index, listeners, control: Some(Control::new(control)), slot })
+    Ok(Inheritance { master, index, slot, line, counters, listeners })
+}
+
+impl Inheritance {
+    /// Makes this process a worker.
+    pub fn worker(self) -> Result<Context, Error> {
+        let Self { index, slot, line, counters, listeners, .. } = self;
+        let slot = Memory::slot_for_life(counters, slot)
+            .map_err(|error| Error::unavailable(format!("no memory for the counters: {error}")))?;
+        call_it(&format!("wheat worker {index}"));
+        finish_at_terminate(line.as_raw_fd());
+        handle(libc::SIGUSR1, reopen);
+        handle(libc::SIGUSR2, ignore);
+        Ok(Context { index, listeners, control: Some(Control::new(line)), slot })
+    }
+
+    /// Makes this process, which a template has forked, a worker that has all but these in common with the others.
+    pub fn worker_of(self, index: usize, slot: usize, line: OwnedFd) -> Result<Context, Error> {
+        Self { index, slot, line, ..self }.worker()
+    }
+
+    /// What workers do at these signals a template does not.
+    pub fn ignore_signals_of_workers(&self) {
+        call_it("wheat template");
+        handle(libc::SIGUSR1, ignore);
+        handle(libc::SIGUSR2, ignore);
+    }
+}
+
+/// For ps and top.
+fn call_it(name: &str) {
+    let name = std::ffi::CString::new(name).expect("no NUL");
+    let _ = rustix::thread::set_name(&name);
 }
 
 /// `--chdir`

@@ -21,7 +21,7 @@ use crate::clock::monotonic_ns;
 use crate::config::Config;
 use crate::error::{Error, Exit};
 use crate::observe::counters::{Memory, State};
-use crate::options::{Affinity, MOST_WORKERS, allowed_cpus};
+use crate::options::MOST_WORKERS;
 use crate::supervise::handover::{self, Handover, Line, Order, Report};
 use crate::supervise::listen::{Listening, scheme};
 use crate::supervise::metrics::Metrics;
@@ -29,6 +29,7 @@ use crate::supervise::notify::{Watchdog, notify};
 use crate::supervise::resident::give_back_code;
 use crate::supervise::signals::Signals;
 use crate::supervise::takeover::{self, Legacy, Successor};
+use crate::supervise::template::Template;
 
 /// A worker that ended sooner than this is not replaced at once.
 const SHORT_LIFE: Duration = Duration::from_secs(2);
@@ -50,6 +51,10 @@ pub fn run(config: &Config) -> Result<ExitCode, Error> {
     raise_descriptor_limit();
     let signals = Signals::block()
         .map_err(|error| Error::unavailable(format!("can't take signals through a descriptor: {error}")))?;
+    if config.preload {
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(|error| Error::unavailable(format!("--preload: this kernel gives no orphans: {error}")))?;
+    }
     let listening = match &mut legacy {
         Some(legacy) => Listening::inherit(std::mem::take(&mut legacy.sockets), legacy.adopted, scheme(config))?,
         None => Listening::open(config)?,
@@ -71,6 +76,7 @@ pub fn run(config: &Config) -> Result<ExitCode, Error> {
         metrics,
         memory,
         workers: Vec::new(),
+        templates: Vec::new(),
         wanted: config.workers,
         generation: 1,
         latest: 1,
@@ -298,6 +304,8 @@ struct Master<'a> {
     metrics: Option<Metrics>,
     memory: Memory,
     workers: Vec<Worker>,
+    /// With `--preload`: one for the load that is wanted and, until that has proven itself, for the one of before.
+    templates: Vec<Template>,
     wanted: usize,
     /// Which load of the application is wanted, and the newest that was tried.
     generation: u64,
@@ -352,7 +360,10 @@ impl Master<'_> {
         let mut at_work = self.at_work();
         // The first of a new load shows whether the application can be loaded at all.
         let start_up_to = if self.generation == self.proven || self.ready() > 0 { self.wanted } else { 1 };
-        while at_work < start_up_to && self.pause_until.is_none_or(|until| until <= Instant::now()) {
+        while at_work < start_up_to
+            && self.pause_until.is_none_or(|until| until <= Instant::now())
+            && self.is_ready_to_start()?
+        {
             self.start()?;
             at_work = self.at_work();
         }
@@ -374,6 +385,7 @@ impl Master<'_> {
                 give_back_code();
             }
             self.proven = self.generation;
+            self.end_templates();
             let generation = self.generation;
             for worker in &mut self.workers {
                 if !worker.is_at_work(generation) && worker.state != State::Finishing {
@@ -445,6 +457,35 @@ impl Master<'_> {
             metrics.leave_to_successor();
         }
         self.stopping = Some(Stop { kill_at: Instant::now() + self.config.deadlines.graceful + GRACE_OF_GRACE });
+        self.end_templates();
+    }
+
+    fn template(&self) -> Option<&Template> {
+        self.templates.iter().find(|template| template.generation == self.generation)
+    }
+
+    /// Whether a worker can be started now: with `--preload`, once there is a template, which is started here.
+    fn is_ready_to_start(&mut self) -> Result<bool, Error> {
+        let Some(listening) = self.listening.as_ref().filter(|_| self.config.preload) else { return Ok(true) };
+        if let Some(template) = self.template() {
+            return Ok(template.is_ready);
+        }
+        match self.launch.spawn(self.config, listening, &self.memory, 0, 0, None) {
+            Ok((pid, line)) => self.templates.push(Template::new(pid, self.generation, line)),
+            Err(error) => self.cannot_start(&error)?,
+        }
+        Ok(false)
+    }
+
+    /// Those of loads that are not wanted any more.
+    fn end_templates(&mut self) {
+        self.templates.retain(|template| {
+            let stays = self.stopping.is_none() && [self.generation, self.proven].contains(&template.generation);
+            if !stays {
+                template.end();
+            }
+            stays
+        });
     }
 
     fn start(&mut self) -> Result<(), Error> {
@@ -456,12 +497,20 @@ impl Master<'_> {
             self.pause(); // the workers of earlier loads still have all slots
             return Ok(());
         };
-        match self.launch.worker(self.config, listening, &self.memory, index, slot) {
+        let started = match self.template() {
+            Some(template) => line_of_two()
+                .and_then(|(ours, theirs)| template.fork(index, slot, &theirs).map(|pid| (pid, ours))),
+            None => {
+                let cpus = self.config.affinity.cpus(index);
+                self.launch.spawn(self.config, listening, &self.memory, index, slot, cpus)
+            }
+        };
+        match started {
             Ok((pid, line)) => {
                 self.memory.slot(slot).pid.set(pid.as_raw_pid() as u64);
                 self.workers.push(Worker {
                     pid,
-                    line,
+                    line: Line::new(line),
                     slot,
                     index,
                     generation: self.generation,
@@ -476,16 +525,22 @@ impl Master<'_> {
             }
             Err(error) => {
                 self.memory.give_back(slot);
-                let error = self.launch.cannot_start(&error);
-                if self.proven == 0 {
-                    return Err(error);
-                }
-                say(&error.text);
-                self.give_up_reload();
-                self.pause();
-                Ok(())
+                self.cannot_start(&error)
             }
         }
+    }
+
+    fn cannot_start(&mut self, error: &io::Error) -> Result<(), Error> {
+        let error = self.launch.cannot_start(error);
+        if self.proven == 0 {
+            return Err(error);
+        }
+        say(&error.text);
+        // Another template may do better.
+        self.templates.iter().filter(|template| template.generation == self.generation).for_each(Template::end);
+        self.give_up_reload();
+        self.pause();
+        Ok(())
     }
 
     /// The next start waits, the longer the more often this happened.
@@ -511,6 +566,8 @@ impl Master<'_> {
         // Of the finishing ones only the end is of interest, and that is a signal.
         let heard = self.workers.iter().filter(|worker| worker.state != State::Finishing);
         fds.extend(heard.map(|worker| PollFd::from_borrowed_fd(worker.line.as_fd(), PollFlags::IN)));
+        let templates = self.templates.iter().filter(|template| !template.is_ready);
+        fds.extend(templates.map(|template| PollFd::new(template, PollFlags::IN)));
         fds.extend(self.successor.as_ref().map(|successor| PollFd::new(successor, PollFlags::IN)));
         if let Some(metrics) = &self.metrics {
             metrics.watch(&mut fds);
@@ -559,6 +616,7 @@ impl Master<'_> {
             listening.shut();
         }
         self.stopping = Some(Stop { kill_at });
+        self.end_templates();
     }
 
     fn forget_failures(&mut self) {
@@ -572,6 +630,7 @@ impl Master<'_> {
         for worker in self.workers.iter_mut().filter(|w| w.generation != generation && w.state == State::Starting) {
             worker.finishing(&self.memory, Instant::now());
         }
+        self.end_templates();
     }
 
     /// Back to the load that worked.
@@ -585,6 +644,7 @@ impl Master<'_> {
     }
 
     fn hear(&mut self) {
+        self.templates.iter_mut().for_each(Template::hear);
         for worker in &mut self.workers {
             while let Ok(Some(report)) = worker.line.report() {
                 match report {
@@ -602,6 +662,11 @@ impl Master<'_> {
     /// Takes note of workers that ended.
     fn bury(&mut self) -> Result<(), Error> {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if let Some(at) = self.templates.iter().position(|template| template.pid == pid) {
+                let template = self.templates.swap_remove(at);
+                self.mourn_template(&template, &Ending::of(status))?;
+                continue;
+            }
             // As process 1 of a container the master also gets the orphans of others.
             let Some(at) = self.workers.iter().position(|worker| worker.pid == pid) else { continue };
             let worker = self.workers.swap_remove(at);
@@ -609,6 +674,21 @@ impl Master<'_> {
             if worker.state != State::Finishing {
                 self.mourn(&worker, &Ending::of(status))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Takes note of a template that ended and should not have. Another one is started when there is a worker to fork.
+    fn mourn_template(&mut self, template: &Template, ending: &Ending) -> Result<(), Error> {
+        if !template.is_ready && self.proven == 0 {
+            return Err(self.launch.no_worker(self.config, ending));
+        }
+        let pid = template.pid.as_raw_pid();
+        say(&format!("the process that imports the application and forks the workers ({pid}) {ending}"));
+        if !template.is_ready && template.generation != self.proven {
+            self.give_up_reload();
+        } else {
+            self.pause();
         }
         Ok(())
     }
@@ -680,6 +760,10 @@ impl Master<'_> {
             worker.signal(Signal::KILL);
             let _ = rustix::process::waitpid(Some(worker.pid), WaitOptions::empty());
         }
+        for template in self.templates.drain(..) {
+            template.end();
+            let _ = rustix::process::waitpid(Some(template.pid), WaitOptions::empty());
+        }
     }
 }
 
@@ -705,16 +789,23 @@ impl Worker {
     }
 }
 
+/// The master's end, and that of a worker or of a template.
+fn line_of_two() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+}
+
 impl Launch {
-    fn worker(
+    /// A worker or, with `--preload`, the template that forks them.
+    fn spawn(
         &self,
         config: &Config,
         listening: &Listening,
         memory: &Memory,
         index: usize,
         slot: usize,
-    ) -> io::Result<(Pid, Line)> {
-        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        cpus: Option<CpuSet>,
+    ) -> io::Result<(Pid, OwnedFd)> {
+        let (ours, theirs) = line_of_two()?;
         let master = rustix::process::getpid();
         let handover = Handover {
             master: master.as_raw_pid() as u32,
@@ -724,7 +815,6 @@ impl Launch {
             counters: memory.file().as_raw_fd(),
             listeners: listening.sockets.iter().map(OwnedFd::as_raw_fd).collect(),
         };
-        let cpus = cpus_of(&config.affinity, index);
         let inherited: Vec<RawFd> =
             handover.listeners.iter().copied().chain([handover.control, handover.counters]).collect();
         let mut command = self.command(config);
@@ -755,19 +845,8 @@ impl Launch {
         }
         let child = command.spawn()?;
         let pid = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::InvalidData)?;
-        Ok((pid, Line::new(ours)))
+        Ok((pid, ours))
     }
-}
-
-fn cpus_of(affinity: &Affinity, index: usize) -> Option<CpuSet> {
-    let cpus = match affinity {
-        Affinity::Free => return None,
-        Affinity::Auto => allowed_cpus(),
-        Affinity::Cpus(cpus) => cpus.clone(),
-    };
-    let mut set = CpuSet::new();
-    set.set(*cpus.get(index % cpus.len().max(1))?);
-    Some(set)
 }
 
 /// The master's process id in a file, as service managers and log rotation want it.

@@ -9,3 +9,4 @@ pub mod notify;
 pub mod resident;
 pub mod signals;
 pub mod takeover;
+pub mod template;

@@ -22,6 +22,7 @@ use crate::serve::pool::Pool;
 use crate::serve::transport::Opener;
 use crate::serve::worker;
 use crate::supervise::handover;
+use crate::supervise::template::{self, AroundFork};
 
 /// What is in the way of serving: an error of ours, or an exception.
 enum Failure {
@@ -75,17 +76,28 @@ fn run() -> std::result::Result<i32, Failure> {
 }
 
 fn work(config: &Config) -> std::result::Result<i32, Failure> {
-    let context = handover::inherit(config)?;
+    let inheritance = handover::inherit(config)?;
     // The terminal's interrupt is for the master, which then says what is to be done.
     // SAFETY: sets a signal's disposition.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     let hooks = hooks_of(config)?;
+    let (context, application) = if config.preload {
+        let application = import(config)?;
+        make_ready_to_fork();
+        let Some(context) = template::live(config, inheritance, &AROUND_FORK)? else {
+            // SAFETY: ends the process; what the application wants to do at its end is for the workers.
+            unsafe { libc::_exit(0) }
+        };
+        call_hook(&hooks, "post_fork", context.index)?;
+        (context, application)
+    } else {
+        let context = inheritance.worker()?;
+        call_hook(&hooks, "post_fork", context.index)?;
+        (context, import(config)?)
+    };
     let index = context.index;
-    let call = |hooks: &Hooks, name: &str| hooks.call(name, index).map_err(|Raised| failed_hook(name));
-    call(&hooks, "post_fork")?;
+    call_hook(&hooks, "post_worker_init", index)?;
     let listeners = context.listeners.iter().map(listener_of).collect();
-    let application = import(config)?;
-    call(&hooks, "post_worker_init")?;
     let program = Arc::new(Program {
         application,
         hooks,
@@ -115,7 +127,7 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
         })?
     };
     // The worker has ended as it should, whatever becomes of its last words.
-    if let Err(Failure::Error(error)) = call(&program.hooks, "worker_exit") {
+    if let Err(Failure::Error(error)) = call_hook(&program.hooks, "worker_exit", index) {
         eprintln!("wheat: {error}");
     }
     if Arc::strong_count(&program) > 1 {
@@ -151,9 +163,31 @@ fn hooks_of(config: &Config) -> std::result::Result<Hooks, Failure> {
     })
 }
 
-fn failed_hook(name: &str) -> Failure {
-    print_raised();
-    Error::config(format!("the hook {name} failed: see the traceback above")).into()
+fn call_hook(hooks: &Hooks, name: &str, index: usize) -> std::result::Result<(), Failure> {
+    hooks.call(name, index).map_err(|Raised| {
+        print_raised();
+        Error::config(format!("the hook {name} failed: see the traceback above")).into()
+    })
+}
+
+// SAFETY of all three: the thread is attached, and it is the one that forks.
+const AROUND_FORK: AroundFork = AroundFork {
+    before: || unsafe { PyOS_BeforeFork() },
+    in_parent: || unsafe { PyOS_AfterFork_Parent() },
+    in_child: || unsafe { PyOS_AfterFork_Child() },
+};
+
+/// The application is imported. Objects that are there are no longer looked at by the garbage collector, which would write to their
+/// pages, and so copy them.
+fn make_ready_to_fork() {
+    // SAFETY: runs a constant.
+    unsafe { PyRun_SimpleString(c"import gc; gc.collect(); gc.freeze()".as_ptr()) };
+    if std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
+        eprintln!(
+            "wheat: the application has started threads while it was imported, which no worker will have: start them in \
+             the hook post_fork (--hooks), or leave --preload out"
+        );
+    }
 }
 
 /// To standard error as Python has it.
