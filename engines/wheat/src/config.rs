@@ -85,6 +85,12 @@ pub struct Config {
     /// Replace a worker whose calls have not got on for this long while it could take no new one; off: never
     #[arg(long, value_name = "TIME", default_value = "60s", help_heading = PROCESSES, value_parser = or_off(duration))]
     pub hang_after: std::option::Option<Duration>,
+    /// Whom workers run as, by name or number; the master is root then, and opens the ports
+    #[arg(long, value_name = "USER", help_heading = PROCESSES, value_parser = name)]
+    pub user: Option<String>,
+    /// Their group [default: the user's own, with the user's others]
+    #[arg(long, value_name = "GROUP", help_heading = PROCESSES, value_parser = name)]
+    pub group: Option<String>,
     /// Write the master's process id there; removed at the end
     #[arg(long, value_name = "FILE", help_heading = PROCESSES, value_parser = os(path))]
     pub pid_file: Option<PathBuf>,

@@ -5,11 +5,14 @@
 //! missing. Start, replacement, reload, `--max-requests` and a change of the number of workers are all the same to it: workers
 //! of the current generation are started until there are enough, and when enough of them are ready the others retire.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,6 +26,7 @@ use crate::error::{Error, Exit};
 use crate::observe::counters::{Memory, State};
 use crate::options::MOST_WORKERS;
 use crate::supervise::handover::{self, Handover, Line, Order, Report};
+use crate::supervise::identity::Identity;
 use crate::supervise::listen::{Listening, scheme};
 use crate::supervise::metrics::Metrics;
 use crate::supervise::notify::{Watchdog, notify};
@@ -48,6 +52,7 @@ pub fn run(config: &Config) -> Result<ExitCode, Error> {
     let mut legacy = Legacy::take();
     let watchdog = Watchdog::of_environment(legacy.is_some());
     let launch = Launch::find(config)?;
+    let identity = Identity::of(config)?;
     raise_descriptor_limit();
     let signals = Signals::block()
         .map_err(|error| Error::unavailable(format!("can't take signals through a descriptor: {error}")))?;
@@ -71,6 +76,7 @@ pub fn run(config: &Config) -> Result<ExitCode, Error> {
     let mut master = Master {
         config,
         launch,
+        identity: identity.map(Arc::new),
         signals,
         listening: Some(listening),
         metrics,
@@ -298,6 +304,8 @@ struct Stop {
 struct Master<'a> {
     config: &'a Config,
     launch: Launch,
+    /// Whom workers run as.
+    identity: Option<Arc<Identity>>,
     signals: Signals,
     /// None once the server stops.
     listening: Option<Listening>,
@@ -470,7 +478,7 @@ impl Master<'_> {
         if let Some(template) = self.template() {
             return Ok(template.is_ready);
         }
-        match self.launch.spawn(self.config, listening, &self.memory, 0, 0, None) {
+        match self.spawn(listening, 0, 0, None) {
             Ok((pid, line)) => self.templates.push(Template::new(pid, self.generation, line)),
             Err(error) => self.cannot_start(&error)?,
         }
@@ -502,7 +510,7 @@ impl Master<'_> {
                 .and_then(|(ours, theirs)| template.fork(index, slot, &theirs).map(|pid| (pid, ours))),
             None => {
                 let cpus = self.config.affinity.cpus(index);
-                self.launch.spawn(self.config, listening, &self.memory, index, slot, cpus)
+                self.spawn(listening, index, slot, cpus)
             }
         };
         match started {
@@ -794,13 +802,11 @@ fn line_of_two() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
-impl Launch {
+impl Master<'_> {
     /// A worker or, with `--preload`, the template that forks them.
     fn spawn(
         &self,
-        config: &Config,
         listening: &Listening,
-        memory: &Memory,
         index: usize,
         slot: usize,
         cpus: Option<CpuSet>,
@@ -812,13 +818,18 @@ impl Launch {
             index,
             slot,
             control: theirs.as_raw_fd(),
-            counters: memory.file().as_raw_fd(),
+            counters: self.memory.file().as_raw_fd(),
             listeners: listening.sockets.iter().map(OwnedFd::as_raw_fd).collect(),
         };
         let inherited: Vec<RawFd> =
             handover.listeners.iter().copied().chain([handover.control, handover.counters]).collect();
-        let mut command = self.command(config);
+        let mut command = self.launch.command(self.config);
         command.env(handover::VARIABLE, handover.to_text());
+        let identity = self.identity.clone();
+        if let Some((name, home)) = identity.as_ref().and_then(|identity| identity.account.as_ref()) {
+            let (name, home) = (OsStr::from_bytes(name.to_bytes()), OsStr::from_bytes(home.to_bytes()));
+            command.envs([("USER", name), ("LOGNAME", name), ("HOME", home)]);
+        }
         // SAFETY: between fork and exec only async-signal-safe system calls are made, and nothing is allocated: what they
         // need was made before. The descriptors are open in the child as they are here.
         unsafe {
@@ -827,7 +838,11 @@ impl Launch {
                 libc::signal(libc::SIGINT, libc::SIG_IGN);
                 libc::signal(libc::SIGHUP, libc::SIG_IGN);
                 crate::supervise::signals::unblock_all()?;
-                // A worker never outlives its master, however that ends: nobody could stop or replace it.
+                if let Some(identity) = &identity {
+                    identity.take_on()?;
+                }
+                // A worker never outlives its master, however that ends: nobody could stop or replace it. After the change of
+                // user, at which the kernel forgets this.
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
                 if rustix::process::getppid() != Some(master) {
                     return Err(io::ErrorKind::Interrupted.into()); // it ended before the line above

@@ -2,6 +2,7 @@
 //! The master: it opens the sockets, starts and replaces workers, obeys signals, and serves the counters.
 
 pub mod handover;
+pub mod identity;
 pub mod listen;
 pub mod master;
 pub mod metrics;
