@@ -11,10 +11,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
 use crate::options::{
-    Affinity, Bind, Fields, Networks, StaticRoute, affinity, application, bind, count, duration, file_name, mode, name,
-    networks,
+    Affinity, Bind, Fields, Missing, Networks, StaticHeader, StaticRoute, affinity, application, bind, count, duration,
+    file_name, missing, mode, name, networks, or_off, os, path, size, static_header, static_route, workers,
 };
-use crate::options::{or_off, os, path, size, static_route, workers};
 use crate::settings;
 
 const LISTEN: &str = "Where it listens";
@@ -116,6 +115,16 @@ pub struct Config {
     /// The file that answers for a directory, such as index.html [default: none, a directory is not found]
     #[arg(long, value_name = "NAME", requires = "statics", help_heading = FILES, value_parser = file_name)]
     pub index: Option<String>,
+    /// Add a header to what the files under /PREFIX answer, such as /static=Cache-Control: max-age=3600; may be given
+    /// several times
+    #[arg(
+        long = "static-header", value_name = "/PREFIX=NAME: VALUE", requires = "statics", help_heading = FILES,
+        value_parser = static_header,
+    )]
+    pub static_headers: Vec<StaticHeader>,
+    /// What answers where a folder has no such file: 404, application, or a file of it such as index.html
+    #[arg(long, value_name = "WHAT", default_value = "404", help_heading = FILES, value_parser = missing)]
+    pub static_missing: Missing,
     #[command(flatten)]
     pub limits: Limits,
     #[command(flatten)]
@@ -345,6 +354,13 @@ impl Config {
             }
         }
         let mut prefixes: Vec<&str> = self.statics.iter().map(|route| route.prefix.trim_end_matches('/')).collect();
+        if let Some(header) = self.static_headers.iter().find(|header| !prefixes.contains(&header.prefix.as_str())) {
+            let prefix = &header.prefix;
+            return usage(&format!("--static-header {prefix}/=…: no --static has this prefix, and a header is of one"));
+        }
+        if self.static_missing == Missing::Application && self.application.is_none() {
+            return usage("--static-missing application needs an application: wheat app:application");
+        }
         prefixes.sort_unstable();
         match prefixes.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => usage(&format!("--static {}/ is given twice: one folder answers for a prefix", pair[0])),

@@ -75,6 +75,24 @@ pub struct StaticRoute {
     pub root: PathBuf,
 }
 
+/// A header line of all that is answered from the files of a route.
+#[derive(Clone, Debug)]
+pub struct StaticHeader {
+    /// Of the route, without a slash at its end.
+    pub prefix: String,
+    /// With its CRLF.
+    pub line: String,
+}
+
+/// What answers where a folder has no such file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    NotFound,
+    Application,
+    /// A file of the folder, by its path there.
+    File(String),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Affinity {
     /// Wherever the kernel likes.
@@ -319,6 +337,51 @@ pub fn static_route(value: &OsStr) -> Result<StaticRoute, String> {
         return Err("/PREFIX=DIR with a prefix that a request can have: without . and .. between its slashes".into());
     }
     Ok(StaticRoute { prefix: prefix.into(), root: path(OsStr::from_bytes(root))? })
+}
+
+/// What only the server can say of an answer.
+const SERVER_HEADERS: [&str; 14] = [
+    "accept-ranges",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "date",
+    "etag",
+    "keep-alive",
+    "last-modified",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+pub fn static_header(value: &str) -> Result<StaticHeader, String> {
+    let wanted = || "/PREFIX=NAME: VALUE, such as /static=Cache-Control: max-age=3600".to_owned();
+    let (prefix, field) = value.split_once('=').ok_or_else(wanted)?;
+    let (name, value) = field.split_once(':').ok_or_else(wanted)?;
+    let value = value.trim_matches([' ', '\t']);
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let is_value = value.bytes().all(|b| matches!(b, b'\t' | b' '..=b'~'));
+    if !prefix.starts_with('/') || !is_name || !is_value {
+        return Err(wanted());
+    }
+    if SERVER_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+        return Err(format!("a header that the server does not set itself, as it does {name}"));
+    }
+    Ok(StaticHeader { prefix: prefix.trim_end_matches('/').into(), line: format!("{name}: {value}\r\n") })
+}
+
+pub fn missing(value: &str) -> Result<Missing, String> {
+    match value {
+        "404" => Ok(Missing::NotFound),
+        "application" => Ok(Missing::Application),
+        path if path.split('/').any(|segment| matches!(segment, "" | "." | "..")) => {
+            Err("404, application, or a file by its path in the folder, such as index.html".into())
+        }
+        path => Ok(Missing::File(path.into())),
+    }
 }
 
 /// As many workers as the counters' memory has slots for.

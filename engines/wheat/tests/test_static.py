@@ -185,6 +185,28 @@ def test_routes_stand_before_the_application(folder: Path) -> None:
         assert running.get("/s/%2e%2e/secret")[0] == 404
 
 
+def test_an_application_answers_for_what_is_no_file(folder: Path) -> None:
+    (folder / "app.py").write_text(
+        "def application(environ, start_response):\n"
+        "    start_response('200 OK', [('Content-Type', 'text/plain')])\n"
+        "    return [environ['REQUEST_METHOD'].encode(), environ['wsgi.input'].read()]\n"
+    )
+    arguments = ["--static", f"/={folder}/root", "--static-missing", "application"]
+    headers = ["--static-header", "/=Cache-Control: public, max-age=3600"]
+    for threads in (1, 2):
+        with serving("app:application", *arguments, *headers, "--threads", threads, folder=folder) as running:
+            assert running.get("/a.txt") == (200, TEXT)
+            assert running.get("/none") == (200, b"GET")
+            assert running.get("/") == (200, b"GET")
+            connection = running.connect()
+            connection.request("POST", "/a.txt", body=b"form")
+            assert connection.getresponse().read() == b"POSTform"
+            connection.request("GET", "/a.txt")
+            answer = connection.getresponse()
+            assert (answer.read(), answer.getheader("Cache-Control")) == (TEXT, "public, max-age=3600")
+            connection.close()
+
+
 def test_files_are_sent_to_many_at_once(folder: Path, server: Server) -> None:
     del server
     lengths: list[int] = []

@@ -22,7 +22,7 @@ use httparse::Header;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_encode};
 
 use crate::error::Error;
-use crate::options::StaticRoute;
+use crate::options::{Missing, StaticHeader, StaticRoute};
 use cache::Cache;
 use conditional::Precondition;
 use path::{Name, Refusal};
@@ -37,6 +37,7 @@ pub struct Files {
     routes: Vec<Route>,
     /// The file that stands for a directory. None: a directory is not found.
     index: Option<String>,
+    missing: Missing,
     cache: Cache,
     boundaries: Boundaries,
 }
@@ -112,10 +113,19 @@ impl Files {
     pub fn new(routes: &[StaticRoute], index: Option<String>) -> Result<Self, Error> {
         let mut routes = routes.iter().map(Route::open).collect::<Result<Vec<_>, _>>()?;
         routes.sort_by_key(|route| std::cmp::Reverse(route.prefix.len()));
-        Ok(Self { routes, index, cache: Cache::new(cache::BOUNDS), boundaries: Boundaries::default() })
+        let cache = Cache::new(cache::BOUNDS);
+        Ok(Self { routes, index, missing: Missing::NotFound, cache, boundaries: Boundaries::default() })
     }
 
-    /// None: no route has this prefix, the application may answer. `target`: origin-form, its query still on it.
+    pub fn with(mut self, headers: &[StaticHeader], missing: Missing) -> Self {
+        for route in &mut self.routes {
+            let own = headers.iter().filter(|header| header.prefix == route.prefix);
+            route.root.lines = own.map(|header| header.line.as_str()).collect();
+        }
+        Self { missing, ..self }
+    }
+
+    /// None: no route has this prefix, or no file its name: the application may answer. `target`: origin-form, its query still on it.
     /// `now`: monotonic seconds, for the age of cached entries.
     pub fn respond(&mut self, method: &[u8], target: &[u8], headers: &[Header], now: u64) -> Option<Reply> {
         let (path, query) = path::split(target);
@@ -129,22 +139,25 @@ impl Files {
         let method = match method {
             b"GET" => Method::Get,
             b"HEAD" => Method::Head,
+            _ if self.missing == Missing::Application => return None,
             _ => return Some(plain(405, Method::Get, "Allow: GET, HEAD\r\n")),
         };
-        if let Some(refusal) = malformed {
-            return Some(refused(refusal, method));
+        match malformed {
+            Some(Refusal::NoName) if self.missing == Missing::Application => return None,
+            Some(refusal) => return Some(refused(refusal, method)),
+            None => {}
         }
         if let Some(resource) = self.cache.fresh(&decoded, now) {
             return Some(answer(&resource, method, headers, &mut self.boundaries));
         }
-        let name = match path::name(rest) {
-            Ok(name) => name,
-            Err(refusal) => return Some(refused(refusal, method)),
-        };
-        let found = match file_name(name, self.index.as_deref()) {
-            Some(file) => self.cache.current(&decoded, &route.root, &file, now),
-            None if name == Name::Root => Err(Failure::Directory),
-            None => Err(Failure::NotFound),
+        let found = match path::name(rest) {
+            Ok(name) => match file_name(name, self.index.as_deref()) {
+                Some(file) => self.cache.current(&decoded, &route.root, &file, now),
+                None if name == Name::Root => Err(Failure::Directory),
+                None => Err(Failure::NotFound),
+            },
+            Err(Refusal::Malformed) => return Some(refused(Refusal::Malformed, method)),
+            Err(_) => Err(Failure::NotFound),
         };
         Some(match found {
             Ok(resource) => answer(&resource, method, headers, &mut self.boundaries),
@@ -152,7 +165,18 @@ impl Files {
                 let (path, query) = (percent_encode(&decoded, ESCAPED), percent_encode(query, CONTROLS));
                 plain(301, method, &format!("Location: {path}/{query}\r\n"))
             }
-            Err(Failure::NotFound | Failure::Directory) => plain(404, method, ""),
+            Err(Failure::NotFound | Failure::Directory) => match &self.missing {
+                Missing::NotFound => plain(404, method, ""),
+                Missing::Application => return None,
+                Missing::File(name) => {
+                    let path = format!("{}/{name}", route.prefix).into_bytes();
+                    let kept = self.cache.fresh(&path, now);
+                    match kept.map_or_else(|| self.cache.current(&path, &route.root, name, now), Ok) {
+                        Ok(resource) => answer(&resource, method, headers, &mut self.boundaries),
+                        Err(_) => plain(404, method, ""),
+                    }
+                }
+            },
             Err(Failure::Forbidden) => plain(403, method, ""),
             Err(Failure::Exhausted) => plain(503, method, "Retry-After: 1\r\n"),
             Err(Failure::Broken) => plain(500, method, ""),

@@ -89,7 +89,8 @@ pub enum Content {
 #[derive(Debug)]
 pub struct Head {
     pub bytes: Arc<[u8]>,
-    /// Ends of: Content-Type; Content-Encoding and Accept-Ranges; Last-Modified, ETag and Vary. Content-Length is last.
+    /// Ends of: Content-Type; Content-Encoding and Accept-Ranges; Last-Modified, ETag, Vary and those of `--static-header`.
+    /// Content-Length is last.
     type_end: usize,
     coding_end: usize,
     validators_end: usize,
@@ -154,7 +155,7 @@ impl Resource {
             .into_iter()
             .map(|(coding, found)| {
                 let content = content(found, changing)?;
-                let head = Head::new(media_type, coding, variance, &found.version, now);
+                let head = Head::new(media_type, coding, variance, &root.lines, &found.version, now);
                 Ok(Representation { head, content, version: found.version })
             })
             .collect::<Result<_, Failure>>()?;
@@ -209,7 +210,14 @@ fn content(found: &Found, changing: Changing) -> Result<Content, Failure> {
 }
 
 impl Head {
-    fn new(media_type: &str, coding: Coding, variance: Variance, version: &Version, now: Duration) -> Self {
+    fn new(
+        media_type: &str,
+        coding: Coding,
+        variance: Variance,
+        lines: &str,
+        version: &Version,
+        now: Duration,
+    ) -> Self {
         let Moment { seconds, nanoseconds } = version.modified;
         let mut text = format!("Content-Type: {media_type}\r\n");
         let type_end = text.len();
@@ -233,6 +241,7 @@ impl Head {
         if variance == Variance::Coding {
             text += "Vary: Accept-Encoding\r\n";
         }
+        text += lines;
         let validators_end = text.len();
         text += &format!("Content-Length: {}\r\n", version.length);
         Self { bytes: text.into_bytes().into(), type_end, coding_end, validators_end, tag, strength, modified }
@@ -242,7 +251,7 @@ impl Head {
         Validators { opaque: &self.bytes[self.tag.clone()], strength: self.strength, modified: self.modified }
     }
 
-    /// The header lines for 304.
+    /// The header lines for 304, Cache-Control among them (RFC 9110, section 15.4.5).
     pub fn validator_lines(&self) -> Range<usize> {
         self.coding_end..self.validators_end
     }

@@ -26,6 +26,8 @@ enum Keeper {
 pub struct Root {
     directory: OwnedFd,
     keeper: Keeper,
+    /// Header lines of all that is answered from it.
+    pub lines: String,
 }
 
 /// Something below the root, not opened.
@@ -84,7 +86,7 @@ impl Root {
         if let Err(error) = open(descriptor_path(&directory), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
             return Err(io::Error::new(error.kind(), "files are opened through /proc, which is not mounted"));
         }
-        Ok(Self { directory, keeper })
+        Ok(Self { directory, keeper, lines: String::new() })
     }
 
     /// `name`: as `path::Name` has them, or empty for the root itself.

@@ -63,8 +63,12 @@ pub struct Requests<'c, A: Application> {
 
 impl<'c, A: Application> Requests<'c, A> {
     pub fn new(config: &'c Config, caller: Caller<A>, means: Means, slot: &'static Slot) -> Result<Self, Error> {
-        let files =
-            if config.statics.is_empty() { None } else { Some(Files::new(&config.statics, config.index.clone())?) };
+        let files = match &config.statics[..] {
+            [] => None,
+            routes => Some(
+                Files::new(routes, config.index.clone())?.with(&config.static_headers, config.static_missing.clone()),
+            ),
+        };
         Ok(Self {
             caller,
             slot,

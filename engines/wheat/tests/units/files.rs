@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
+use crate::options::static_header;
 
 struct Served {
     _tree: tempfile::TempDir,
@@ -49,6 +50,12 @@ impl Served {
         files.cache.clock =
             || std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(10);
         Self { _tree: tree, files }
+    }
+
+    fn with(mut self, headers: &[&str], missing: Missing) -> Self {
+        let headers: Vec<_> = headers.iter().map(|header| static_header(header).unwrap()).collect();
+        self.files = self.files.with(&headers, missing);
+        self
     }
 
     fn ask(&mut self, request: &str, fields: &[(&str, &str)]) -> Option<Answer> {
@@ -110,6 +117,48 @@ impl Answer {
     fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
+}
+
+#[test]
+fn headers_of_a_route_go_with_all_that_is_answered_from_its_files() {
+    let mut served = Served::new(None).with(&["/s/=Cache-Control:  max-age=60 ", "/s=X-A: b"], Missing::NotFound);
+    let tag = served.get("a.txt", &[]).field("ETag").unwrap().to_owned();
+    for (name, field, status) in [
+        ("a.txt", ("Accept", "*/*"), 200),
+        ("a.txt", ("If-None-Match", tag.as_str()), 304),
+        ("a.txt", ("Range", "bytes=0-3"), 206),
+        ("a.txt", ("Range", "bytes=0-3,6-7"), 206),
+        ("page.html", ("Accept-Encoding", "br"), 200),
+    ] {
+        let answer = served.get(name, &[field]);
+        let lines = (answer.field("Cache-Control"), answer.field("X-A"));
+        assert_eq!((answer.status, lines), (status, (Some("max-age=60"), Some("b"))), "{name} {field:?}");
+    }
+    assert_eq!(served.get("none", &[]).field("Cache-Control"), None);
+    assert_eq!(served.get("o/b", &[]).field("Cache-Control"), None, "another route");
+}
+
+#[test]
+fn what_is_no_file_is_for_the_application_where_that_is_said() {
+    let mut served = Served::new(None).with(&[], Missing::Application);
+    for request in ["GET /s/none", "GET /s", "GET /s/d", "GET /s/d/", "GET /s/.env", "GET /s/a%2fb", "POST /s/a.txt"] {
+        assert!(served.ask(request, &[]).is_none(), "{request}");
+    }
+    assert_eq!(served.get("a.txt", &[]).text(), TEXT);
+    assert_eq!(served.get("%zz", &[]).status, 400);
+    assert_eq!(served.get("closed", &[]).status, if rustix::process::geteuid().is_root() { 200 } else { 403 });
+}
+
+#[test]
+fn a_file_can_stand_for_those_that_are_missing() {
+    let mut served = Served::new(None).with(&[], Missing::File("page.html".into()));
+    for _ in 0..2 {
+        assert_eq!(served.get("none/of/these?x", &[]).text(), TEXT);
+        assert_eq!(served.get("d", &[("Accept-Encoding", "br")]).text(), "brotli");
+    }
+    assert_eq!(served.get("a.txt", &[]).field("Content-Type"), Some("text/plain"));
+    assert_eq!(served.ask("POST /s/none", &[]).unwrap().status, 405);
+    assert_eq!(Served::new(None).with(&[], Missing::File("no".into())).get("none", &[]).status, 404);
 }
 
 #[test]
