@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything at once, for a while: fast clients, slow ones, those that reset and those that upload, reloads and killed
 workers. No request is lost that a proxy would keep, every body is whole, and memory stays flat. Five minutes of it in
-the long tests."""
+the long tests, and as many seconds as WHEAT_SOAK says: an hour is `WHEAT_SOAK=3600 pytest -s test_soak.py`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from running import PATIENCE_S, asking, serving, until
 from slow import resident_mib
 from talking import Client
 
-SECONDS = 300 if os.environ.get("STEELYARD_LONG") else 10
+SECONDS = float(os.environ.get("WHEAT_SOAK") or (300 if os.environ.get("STEELYARD_LONG") else 10))
 #: Each loses what its connections have in flight, and no more.
 KILL_EVERY_S = 30 if SECONDS > 60 else 3
 RELOAD_EVERY_S = 60 if SECONDS > 60 else 1.5
@@ -135,3 +135,9 @@ def test_nothing_is_lost_but_what_a_killed_worker_had(tmp_path: Path, threads: i
         assert reloads > 0
         assert max(memory[len(memory) // 2 :]) < max(memory[: len(memory) // 2]) + 32
         assert not server.heard("hangs|Traceback|did not end in time")
+        answered = len(load.answers) + sum(crowd.count for crowd in crowds)
+        lost = len(load.lost) + sum(crowd.cut for crowd in crowds)
+        print(
+            f"threads {threads}: {SECONDS / 2:.0f} s, {answered} answered, {lost} lost to {kills} killed workers, "
+            f"{reloads} reloads, at most {max(memory):.0f} MiB"
+        )

@@ -35,7 +35,7 @@ impl Identity {
             return Ok(Some(Self { user: None, group, groups: vec![group], account: None }));
         };
         let found = account(name);
-        let (user, own_group) = match (&found, name.parse()) {
+        let (user, own_group) = match (&found, name.parse::<libc::uid_t>()) {
             (Some(found), _) => (found.user, Some(found.group)),
             (None, Ok(number)) => (number, None),
             (None, Err(_)) => return Err(Error::config(format!("--user {name}: there is no such user"))),
@@ -72,7 +72,7 @@ fn account(wanted: &str) -> Option<Account> {
     // SAFETY: the master has one thread; what the functions give is copied before any of them is called again.
     unsafe {
         let mut found = libc::getpwnam(name.as_ptr());
-        if let (true, Ok(number)) = (found.is_null(), wanted.parse()) {
+        if let (true, Ok(number)) = (found.is_null(), wanted.parse::<libc::uid_t>()) {
             found = libc::getpwuid(number);
         }
         let found = found.as_ref()?;
