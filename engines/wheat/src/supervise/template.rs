@@ -177,3 +177,7 @@ fn await_adoption(between: u32, master: u32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if parent() == master { Ok(()) } else { Err(ErrorKind::Interrupted.into()) }
 }
+
+#[cfg(test)]
+#[path = "../../tests/units/supervise/template.rs"]
+mod tests;
