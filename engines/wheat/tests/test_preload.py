@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,14 @@ def test_an_application_that_cannot_be_loaded_ends_the_start(folder: Path) -> No
     done = run("app", "--preload", "--workers", 2, "--bind", "127.0.0.1:0", folder=folder)
     assert (done.returncode, done.stderr.count("Traceback")) == (78, 1)
     assert done.stderr.splitlines()[-1] == "wheat: app can't be loaded, as said above"
+
+
+def test_what_the_import_prints_is_printed_once(folder: Path) -> None:
+    (folder / "app.py").write_text("print('imported')\n" + APPLICATION)
+    with serving("app", "--preload", "--workers", 2, folder=folder, stdout=subprocess.PIPE) as server:
+        assert server.end() == 0
+        assert server.process.stdout
+        assert server.process.stdout.read() == "imported\n"
 
 
 def test_threads_that_no_worker_has_are_said(folder: Path) -> None:

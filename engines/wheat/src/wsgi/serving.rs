@@ -177,11 +177,12 @@ const AROUND_FORK: AroundFork = AroundFork {
     in_child: || unsafe { PyOS_AfterFork_Child() },
 };
 
-/// The application is imported. Objects that are there are no longer looked at by the garbage collector, which would write to their
-/// pages, and so copy them.
+/// The application is imported. What it has printed is not to be printed again by each worker. Objects that are there are no
+/// longer looked at by the garbage collector, which would write to their pages, and so copy them.
 fn make_ready_to_fork() {
+    let code = c"import gc, sys; sys.stdout.flush(); sys.stderr.flush(); gc.collect(); gc.freeze()";
     // SAFETY: runs a constant.
-    unsafe { PyRun_SimpleString(c"import gc; gc.collect(); gc.freeze()".as_ptr()) };
+    unsafe { PyRun_SimpleString(code.as_ptr()) };
     if std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
         eprintln!(
             "wheat: the application has started threads while it was imported, which no worker will have: start them in \
