@@ -40,9 +40,9 @@ impl Identity {
             (None, Ok(number)) => (number, None),
             (None, Err(_)) => return Err(Error::config(format!("--user {name}: there is no such user"))),
         };
-        let group = group.or(own_group).ok_or_else(|| {
-            Error::usage(format!("--user {name}: this number is of no user: say --group too"))
-        })?;
+        let group = group
+            .or(own_group)
+            .ok_or_else(|| Error::usage(format!("--user {name}: this number is of no user: say --group too")))?;
         let groups = found.as_ref().map_or(vec![group], |found| groups_of(&found.name, group));
         Ok(Some(Self { user: Some(user), group, groups, account: found.map(|found| (found.name, found.home)) }))
     }

@@ -506,8 +506,9 @@ impl Master<'_> {
             return Ok(());
         };
         let started = match self.template() {
-            Some(template) => line_of_two()
-                .and_then(|(ours, theirs)| template.fork(index, slot, &theirs).map(|pid| (pid, ours))),
+            Some(template) => {
+                line_of_two().and_then(|(ours, theirs)| template.fork(index, slot, &theirs).map(|pid| (pid, ours)))
+            }
             None => {
                 let cpus = self.config.affinity.cpus(index);
                 self.spawn(listening, index, slot, cpus)

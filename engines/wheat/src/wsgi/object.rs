@@ -100,12 +100,7 @@ impl Object {
         let arguments = [first.as_ptr(), second.as_ptr()];
         // SAFETY: two arguments; a new reference or null.
         unsafe {
-            Self::owned(PyObject_Vectorcall(
-                self.as_ptr(),
-                arguments.as_ptr(),
-                arguments.len(),
-                std::ptr::null_mut(),
-            ))
+            Self::owned(PyObject_Vectorcall(self.as_ptr(), arguments.as_ptr(), arguments.len(), std::ptr::null_mut()))
         }
     }
 
@@ -147,9 +142,7 @@ impl Object {
     pub fn path(path: &Path) -> Result<Self> {
         let bytes = path.as_os_str().as_bytes();
         // SAFETY: the bytes are readable; a new reference or null.
-        unsafe {
-            Self::owned(PyUnicode_DecodeFSDefaultAndSize(bytes.as_ptr().cast(), bytes.len() as Py_ssize_t))
-        }
+        unsafe { Self::owned(PyUnicode_DecodeFSDefaultAndSize(bytes.as_ptr().cast(), bytes.len() as Py_ssize_t)) }
     }
 
     pub fn integer(value: i64) -> Result<Self> {
