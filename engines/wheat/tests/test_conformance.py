@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,6 +84,14 @@ def test_the_corpus_is_whole() -> None:
     assert all(case.status == 200 and case.why for case in VALID)
     assert all(400 <= case.status < 600 and case.why for case in INVALID)
     assert len({case.request for case in VALID + INVALID}) == len(VALID) + len(INVALID)
+
+
+def test_the_table_of_other_corpora_names_cases_of_ours() -> None:
+    page = (Path(__file__).parents[3] / "docs/reference/servers.md").read_text()
+    rows = re.findall(r"^\| (?:in)?valid: .*\| (.*) \|$", page, re.MULTILINE)
+    named = re.findall(r"`([\w-]+)` (\d+)", " ".join(rows))
+    assert len(named) > 10
+    assert {(name, int(status)) for name, status in named} <= {(case.name, case.status) for case in VALID + INVALID}
 
 
 def test_the_check_finds_a_careless_server(tmp_path: Path) -> None:
