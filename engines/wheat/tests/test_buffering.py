@@ -331,7 +331,7 @@ def test_an_answer_that_nobody_was_left_to_take_is_logged_without_bytes(folder: 
     with serving("app", *log, "--threads", threads, folder=folder) as server:
         with Client(server) as gone:
             gone.send(b"GET /gone HTTP/1.1\r\nHost: h\r\n\r\n")
-            until(lambda: (folder / "asked").exists(), "it is being answered")
+            until((folder / "asked").exists, "it is being answered")
             gone.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         (folder / "go-on").touch()
         until(lambda: (folder / "log").read_text().count("\n") == 1, "it is logged")

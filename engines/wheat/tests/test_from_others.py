@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page for those who come from gunicorn and nginx is true: its configurations answer alike, and every name in its tables
-exists."""
+"""The page for those who come from gunicorn and nginx is true: its configurations answer alike, and every name in its
+tables exists."""
 
 from __future__ import annotations
 
