@@ -3,7 +3,7 @@ import pytest
 
 from steelyard.errors import SessionFileError
 from steelyard.keep import folder
-from steelyard.keep.session import read
+from steelyard.keep.session import read, sessions_folder
 from tests.many import WHOLE, a_history
 
 
@@ -18,8 +18,8 @@ def test_files_patterns_and_folders_may_overlap_and_each_file_counts_once(tmp_pa
     assert folder.find([there[1], tmp_path / "*.jsonl"]) == [there[1], there[0], there[2]]
 
 
-def test_no_place_is_the_sessions_folder(tmp_path):
-    there = a_history(tmp_path / "sessions", 1)
+def test_no_place_is_the_sessions_folder():
+    there = a_history(sessions_folder(), 1)
     assert folder.find([]) == there
 
 
