@@ -54,7 +54,7 @@ class YieldFrom(Probe):
             "depth",
             "generators that delegate to the next, around the one that yields",
             "1",
-            (1, 2, 5, 10, 20, 50, 100),
+            (1, 2, 5, 10, 20, 29, 50, 100),
             1,
             500,
             brief=(1, 10, 100),
