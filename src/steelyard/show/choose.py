@@ -108,7 +108,7 @@ def answer(choice: Choice, chosen: Chosen) -> str:
         if best.misses is None:
             return f"none keeps up; {best.title} comes nearest, with {best.head_room or 0:.2f} times the rate"
         if not math.isfinite(best.misses):
-            return f"whether any meets the goal is not known: no run is long enough for {load.goal}"
+            return f"whether any meets the goal is not known: no {load.goal} could be measured"
         return f"none is sure to meet the goal; {best.title} comes nearest, with {_time(best.misses)}"
     best, *others = choice.able
     if not others or choice.verdict is None:

@@ -45,7 +45,7 @@ def printed(session, load):
         (
             TWO_SIZES,
             a_load(goal="p99_9", at_most=3e-6),
-            "200 B: whether any meets the goal is not known: no run is long enough for p99_9",
+            "200 B: whether any meets the goal is not known: no p99_9 could be measured",
         ),
     ],
 )
