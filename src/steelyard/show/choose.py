@@ -104,12 +104,14 @@ def answer(choice: Choice, chosen: Chosen) -> str:
     if not choice.ways:
         return f"no {load.noun} that can was measured"
     if not choice.able:
-        best = choice.ways[0]
-        if best.misses is None:
-            return f"none keeps up; {best.title} comes nearest, with {best.head_room or 0:.2f} times the rate"
-        if not math.isfinite(best.misses):
+        missing = [(way.misses, way.title) for way in choice.ways if way.misses is not None]
+        if not missing:
+            room, nearest = max((way.head_room or 0.0, way.title) for way in choice.ways)
+            return f"none keeps up; {nearest} comes nearest, with {room:.2f} times the rate"
+        misses, nearest = min(missing)
+        if not math.isfinite(misses):
             return f"whether any meets the goal is not known: no {load.goal} could be measured"
-        return f"none is sure to meet the goal; {best.title} comes nearest, with {_time(best.misses)}"
+        return f"none is sure to meet the goal; {nearest} comes nearest, with {_time(misses)}"
     best, *others = choice.able
     if not others or choice.verdict is None:
         return f"take {best.title}, the only one{_that_is_able(choice, load)}"

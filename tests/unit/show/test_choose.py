@@ -70,6 +70,14 @@ def test_what_may_miss_the_goal_says_what_it_may_take():
     assert pipe.count("4.00 µs") == 2
 
 
+def test_nearest_to_a_goal_that_none_keeps_is_not_the_cheapest():
+    session = exchanged(TWO_SIZES, p99={"ring": 90e-6, "pipe": 9e-6, "queue": 8e-6})
+    text = printed(session, a_load(goal="p99", at_most=1e-6))
+    assert "none is sure to meet the goal; queue comes nearest, with 8.00 µs" in text
+    session = paced({"pipe": 25e-6, "ring": 40e-6}, responses={"pipe": 9e-6, "ring": 1e-6})
+    assert "none keeps up; pipe comes nearest, with 0.80 times the rate" in printed(session, a_load(rate=50_000))
+
+
 def test_it_says_what_it_costs_to_be_wrong():
     session = exchanged({"pipe": {200: 2e-6}, "ring": {200: 2.1e-6}})
     runs = [
