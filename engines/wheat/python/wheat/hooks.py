@@ -7,12 +7,21 @@ import types
 
 NAMES = ("post_fork", "post_worker_init", "on_request", "on_response", "worker_exit")
 #: Names that gunicorn knows. Nobody would call them here: the master runs no Python, a request is its environ.
-ELSEWHERE = frozenset(
-    {
-        *("on_starting", "on_reload", "when_ready", "on_exit", "nworkers_changed", "pre_exec", "pre_fork"),
-        *("child_exit", "worker_int", "worker_abort", "pre_request", "post_request", "ssl_context"),
-    }
-)
+ELSEWHERE = {
+    "on_starting",
+    "on_reload",
+    "when_ready",
+    "on_exit",
+    "nworkers_changed",
+    "pre_exec",
+    "pre_fork",
+    "child_exit",
+    "worker_int",
+    "worker_abort",
+    "pre_request",
+    "post_request",
+    "ssl_context",
+}
 
 
 class Hooks:

@@ -334,7 +334,7 @@ impl<'c, A: Application> Requests<'c, A> {
         match outcome {
             // Answers to pipelined requests are sent together, unless the log is to have what was sent of each.
             Outcome::Done if connection.outbox.is_empty() && self.log.is_none() => {
-                self.count_response(connection);
+                self.count(&connection.facts);
                 if connection.facts.keep_alive { Step::Answered } else { Step::Stop(self.flush_last(connection)) }
             }
             Outcome::Done => {
@@ -460,12 +460,16 @@ impl<'c, A: Application> Requests<'c, A> {
         }
     }
 
-    fn count_response(&mut self, connection: &mut Connection<A::Held>) {
-        let class = usize::from(connection.facts.status / 100).clamp(1, 5) - 1;
+    fn count(&self, facts: &Facts) {
+        let class = usize::from(facts.status / 100).clamp(1, 5) - 1;
         self.slot.responses[class].add(1);
-        if connection.facts.failed {
+        if facts.failed {
             self.slot.application_errors.add(1);
         }
+    }
+
+    fn count_response(&mut self, connection: &mut Connection<A::Held>) {
+        self.count(&connection.facts);
         if let Some(log) = &mut self.log {
             let mut entry = connection.entry.take().unwrap_or_default();
             entry.version = connection.facts.minor;

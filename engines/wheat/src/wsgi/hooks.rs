@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Functions that are called beside the application, from the Python file that `--hooks` names.
 
-use std::ffi::CStr;
 use std::path::Path;
 
 use super::object::{Object, Result};
@@ -23,9 +22,37 @@ impl Hooks {
         call.call_with_both(&Object::latin1(name.as_bytes())?, &Object::integer(index as i64)?).map(drop)
     }
 
-    /// One that is called for each request, if the file has it.
-    pub fn of_requests(&self, name: &CStr) -> Result<Option<Object>> {
+    /// For one thread.
+    pub fn of_requests(&self) -> Result<Option<OfRequests>> {
         let Some(hooks) = &self.0 else { return Ok(None) };
-        hooks.attribute(name).map(|hook| Some(hook).filter(|hook| !hook.is_none()))
+        let named = |name| hooks.attribute(name).map(|hook| Some(hook).filter(|hook| !hook.is_none()));
+        Ok(Some(OfRequests {
+            on_request: named(c"on_request")?,
+            on_response: named(c"on_response")?,
+            environ: Object::none(),
+        }))
+    }
+}
+
+/// Those that are called for each request, as far as the file has them.
+pub struct OfRequests {
+    on_request: Option<Object>,
+    on_response: Option<Object>,
+    /// Of the request under way, for `on_response`.
+    environ: Object,
+}
+
+impl OfRequests {
+    pub fn before(&mut self, environ: &Object) -> Result<()> {
+        if self.on_response.is_some() {
+            self.environ = environ.clone();
+        }
+        self.on_request.as_ref().map_or(Ok(()), |hook| hook.call_with(environ).map(drop))
+    }
+
+    pub fn after(&mut self, status: u16) -> Result<()> {
+        let environ = std::mem::replace(&mut self.environ, Object::none());
+        let Some(hook) = &self.on_response else { return Ok(()) };
+        hook.call_with_both(&environ, &Object::integer(i64::from(status))?).map(drop)
     }
 }

@@ -20,7 +20,7 @@ use crate::observe::notice::Notice;
 use crate::serve::reply::{Application, Body, Out, Outcome, Request};
 use environ::Environ;
 use exchange::Functions;
-use hooks::Hooks;
+use hooks::{Hooks, OfRequests};
 use input::Input;
 use object::{
     Object, Raised, Result, Thread, bytes_of, detached, print_exception, runtime_error, take_raised, type_error,
@@ -44,8 +44,7 @@ pub struct Program {
 pub struct Wsgi {
     application: Object,
     file_wrapper: Object,
-    on_request: Option<Object>,
-    on_response: Option<Object>,
+    hooks: Option<Box<OfRequests>>,
     errors: Object,
     environ: Environ,
     /// Of the last request, for the next.
@@ -57,8 +56,6 @@ pub struct Wsgi {
 /// A response under way.
 struct Response {
     functions: Functions,
-    /// For `on_response`.
-    environ: Option<Object>,
     input: Option<Input>,
     iterable: Object,
     /// What the connection's outbox points into.
@@ -102,8 +99,7 @@ impl Wsgi {
         Ok(Self {
             application: program.application.clone(),
             file_wrapper: program.file_wrapper.clone(),
-            on_request: program.hooks.of_requests(c"on_request")?,
-            on_response: program.hooks.of_requests(c"on_response")?,
+            hooks: program.hooks.of_requests()?.map(Box::new),
             errors: program.errors.clone(),
             environ: Environ::new(&setting)?,
             functions: None,
@@ -132,10 +128,10 @@ impl Wsgi {
         let input = if empty { None } else { Some(Input::new(body, out)?) };
         let request = Request { head, body: Body::None, origin, listener };
         let environ = self.environ.build(&request, input.as_ref().map(|input| &input.0), length)?;
-        let hooked = self.on_request.as_ref().map_or(Ok(()), |hook| hook.call_with(&environ).map(drop));
+        let hooked = self.hooks.as_mut().map_or(Ok(()), |hooks| hooks.before(&environ));
         let answer = hooked.and_then(|()| self.application.call_with_both(&environ, &functions.start_response));
-        let environ = self.on_response.is_some().then_some(environ);
-        Ok((Response { functions, environ, input, iterable: Object::none(), held: Vec::new() }, answer))
+        drop(environ);
+        Ok((Response { functions, input, iterable: Object::none(), held: Vec::new() }, answer))
     }
 
     fn answer(&mut self, response: &mut Response, out: &mut Out) -> Result<Step> {
@@ -185,7 +181,7 @@ impl Wsgi {
     }
 
     /// `close()`, whatever happened before; then everything is given back.
-    fn end(&mut self, response: Response, asked: Asked, status: u16) -> Vec<Object> {
+    fn end(&mut self, response: Response, asked: Asked) -> Vec<Object> {
         if !is_sequence(&response.iterable) {
             let close = response.iterable.optional_attribute(c"close");
             let closed = close.and_then(|close| close.map_or(Ok(()), |close| close.call().map(drop)));
@@ -193,13 +189,7 @@ impl Wsgi {
                 self.report(&format!("close() of {asked}"));
             }
         }
-        let Response { functions, environ, input, iterable, held } = response;
-        if let (Some(hook), Some(environ)) = (&self.on_response, environ) {
-            let told = Object::integer(i64::from(status)).and_then(|status| hook.call_with_both(&environ, &status));
-            if told.is_err() {
-                self.report(&format!("on_response of {asked}"));
-            }
-        }
+        let Response { functions, input, iterable, held } = response;
         drop(iterable);
         // SAFETY: no Python code runs while this reference is in use.
         unsafe { functions.get() }.detach();
@@ -245,7 +235,12 @@ impl Application for Wsgi {
                 }
             }
         }
-        let held = self.end(response, asked, out.facts.status);
+        let held = self.end(response, asked);
+        if let Some(hooks) = &mut self.hooks {
+            if hooks.after(out.facts.status).is_err() {
+                self.report(&format!("on_response of {asked}"));
+            }
+        }
         match step {
             Step::Complete if held.is_empty() => Outcome::Done,
             Step::Complete => Outcome::Held(held),
