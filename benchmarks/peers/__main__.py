@@ -166,7 +166,7 @@ def main() -> int:
                 pairing.round(generator)
     results = [_result(pairing) for pairing in measurable if np.isfinite(pairing.ours).any()]
     skipped += [
-        f"{pairing.peer.name}: no run of ours came to a steady state"
+        f"{pairing.peer.name}: no run of ours has this figure"
         for pairing in measurable
         if not np.isfinite(pairing.ours).any()
     ]

@@ -60,9 +60,10 @@ _MOST_PROCESSES = 2000
 _MOST_OF_PATH = 80
 #: Connections of the load that warms it up.
 _FIRST_CONNECTIONS = 8
-#: Where a request is to wait on every connection: the first wait that is tried, by what the next one is longer, the
-#: longest one, and at what share of it memory is looked at.
+#: Where a request is to wait on every connection: the first wait that is tried, and how long it is for each connection
+#: at least; by what the next one is longer, the longest one, and at what share of it memory is looked at.
 _HOLDS_S = 0.1
+_HOLDS_EACH_S = 40e-6
 _HOLDS_LONGER = 4
 _HOLDS_MOST_S = 8.0
 _LOOKS_AT = 0.75
@@ -289,9 +290,11 @@ class Service(Probe):
         connections, each = self.given["connections"], self.about.get("each")
         blocked = 0 if each == "CPU" else self.given.get("threads") or (0 if each else self.about["threads"])
         most_at_once = blocked or connections
-        wait_s = _HOLDS_S
+        wait_s = max(_HOLDS_S, connections * _HOLDS_EACH_S)
         while most_at_once >= connections and wait_s <= _HOLDS_MOST_S:
-            self._say(self._demand(wait_s, 0.0, arrivals="together", work_ns=0, wait_us=round(wait_s * 1e6)))
+            # The client has patience beyond the wait: a slow service takes seconds to answer all.
+            patience_s = wait_s + _HOLDS_MOST_S
+            self._say(self._demand(patience_s, 0.0, arrivals="together", work_ns=0, wait_us=round(wait_s * 1e6)))
             time.sleep(_LOOKS_AT * wait_s)
             began = time.monotonic_ns()
             memory = held(self._daemon.pid).proportional

@@ -134,7 +134,7 @@ def good_enough(found: Models) -> Iterator[tuple[str, str]]:
         names = [one.title for one in load.served if one.standing.good_enough]
         undecided = sum(one.standing is Standing.UNDECIDED for one in load.served)
         more = f"; {undecided} not decided" if undecided else ""
-        yield ", ".join([*map(setting, load.asked), *_place(found, load)]) or "this load", ", ".join(names) + more
+        yield ", ".join([*map(setting, load.asked), *_place(found, load)]) or "this load", "; ".join(names) + more
 
 
 def show(found: Models | None, console: Console) -> None:

@@ -152,3 +152,11 @@ def test_further_sessions_bring_more_models_and_memory():
     assert "## 2 models under 1 load\n" in page
     assert "| epoll loop | 2 KiB | 4 KiB |" in page
     assert page.index("$ one") < page.index("$ two") < page.index("$ three")
+
+
+def test_models_are_told_apart_although_their_titles_have_commas():
+    said = dict(models.good_enough(found(load(10, LOOP, THREAD), load(1000, LOOP, UNSURE))))
+    assert said == {
+        "10 connections, no wait": "epoll loop; a thread",
+        "1000 connections, no wait": "epoll loop; 1 not decided",
+    }
