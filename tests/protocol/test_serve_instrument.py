@@ -4,10 +4,12 @@
 import json
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -81,25 +83,46 @@ def test_a_rate_that_nobody_gave_leaves_every_model_room(work_ns, wait_us, conne
 # --- wrong answers ----------------------------------------------------------------------------------------------------
 
 
-def test_the_client_counts_answers_that_are_wrong_and_says_what_is_wrong_with_them():
-    wrong = b"HTTP/1.1 200 OK\r\nContent-Length: 27\r\n\r\n00000000 00000000 00000000\n"
+CLIENT = catalog.native_folder() / "probes" / "support" / "serve" / "load"
+WRONG = b"HTTP/1.1 200 OK\r\nContent-Length: 27\r\n\r\n00000000 00000000 00000000\n"
+
+
+@pytest.fixture
+def answering_wrongly():
+    """The port of a server of one connection whose answers are no checksums."""
     with socket.create_server((drive.HOST, 0)) as listener:
 
         def answer():
             connection, _ = listener.accept()
             with connection:
                 while connection.recv(4096):
-                    connection.sendall(wrong)
+                    connection.sendall(WRONG)
 
         threading.Thread(target=answer, daemon=True).start()
-        client = catalog.native_folder() / "probes" / "support" / "serve" / "load"
-        port = listener.getsockname()[1]
-        commands = f"open {port} 1\nload 0.1 100 constant 1 0 0 1 0 0 27\n"
-        done = subprocess.run([client], input=commands, capture_output=True, text=True, check=True)
+        yield listener.getsockname()[1]
+
+
+def test_the_client_counts_answers_that_are_wrong_and_says_what_is_wrong_with_them(answering_wrongly):
+    commands = f"open {answering_wrongly} 1\nload 0.1 100 constant 1 0 0 1 0 0 27\n"
+    done = subprocess.run([CLIENT], input=commands, capture_output=True, text=True, check=True)
     opened, load = map(json.loads, done.stdout.splitlines())
     assert opened == {"open": 1}
     assert load["wrong"] == load["answered"] > 0
     assert load["reason"] == "an answer's checksum is not that of its request"
+
+
+def test_a_client_that_was_kept_from_its_cpu_offers_all_that_was_due(answering_wrongly):
+    with subprocess.Popen([CLIENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as client:
+        client.stdin.write(f"open {answering_wrongly} 1\n")
+        client.stdout.readline()
+        client.stdin.write("load 0.3 1000 constant 1 0 0 1 0 0 27\n")
+        time.sleep(0.05)
+        client.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        client.send_signal(signal.SIGCONT)
+        load = json.loads(client.stdout.readline())
+        client.stdin.close()
+    assert load["offered"] in (299, 300)
 
 
 def test_a_model_that_answers_wrongly_fails():

@@ -316,7 +316,8 @@ static void load(const struct demand *demand)
     for (;;) {
         uint64_t time = serve_now();
         int ending = together || time >= end;
-        while (demand->rate > 0 && !ending && begin + (uint64_t)arrivals.next <= time && begin + (uint64_t)arrivals.next < end) {
+        /* Also after the end: what was due before it is offered, however late this program comes to it. */
+        while (demand->rate > 0 && begin + (uint64_t)arrivals.next <= time && begin + (uint64_t)arrivals.next < end) {
             uint64_t intended = begin + (uint64_t)arrivals.next;
             offered++;
             if (idles && first == last) {
