@@ -47,7 +47,9 @@ class receiver
             const bool all = goes_for_all && !none_left && on.provided() != nullptr;
             none_left = false;
             kind = all ? detail::io_kind::receive_all : detail::io_kind::receive;
-            if (!all && own == nullptr)
+            if (all)
+                own.reset(); // what was fetched from it has been seen
+            else if (own == nullptr)
                 own = std::make_unique<std::byte[]>(own_size = on.receive_size());
             buffer = all ? nullptr : own.get();
             size = all ? 0 : own_size;
