@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from steelyard.errors import UsageError
+from steelyard.errors import NothingMeasuredError, UsageError
 from steelyard.judge import choose
 from steelyard.judge.choose import Chosen
 from steelyard.judge.comparisons import alpha_at
@@ -103,7 +103,7 @@ def to_verify(
     *,
     whole: bool = False,
 ) -> Chosen | None:
-    """What a session says in which the best few serve the load itself; None if none is worth it.
+    """What a session says in which the best few serve the load itself; None if none is worth it, or none could.
 
     It ends when the runner-up is decided, unless it is measured as a ``whole``.
     """
@@ -126,7 +126,11 @@ def to_verify(
     )
     watch = None if whole else _Watch(load, output or sessions.new_path(lab.host.key), margin)
     path = watch.path if watch else output
-    session = _measured(lab, cases, load, settings.with_budget(BUDGET), 1 - _PREDICTING, question, path, watch)
+    try:
+        session = _measured(lab, cases, load, settings.with_budget(BUDGET), 1 - _PREDICTING, question, path, watch)
+    except NothingMeasuredError:
+        lab.messages.say("none of the best models served the load: what is said is the prediction alone")
+        return None
     alpha = watch.alpha(session.blocks) if watch else 1 - VERDICT_CONFIDENCE
     return choose.choose(session, load, margin=margin, alpha=alpha)
 

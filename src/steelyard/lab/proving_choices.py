@@ -60,7 +60,7 @@ def _one(lab: Lab, kind: str, load: Load, folder: Path) -> ChoiceMade:
         )
         truth = to_verify(lab, predictions, settings, folder / "b.session.jsonl", whole=True)
         if truth is None:
-            raise SelectionError("no model could be predicted")
+            raise SelectionError("no model could be predicted and built")
         return judge_prediction(kind, predictions, truth, verified(predictions, truth.choices[0].ways))
     first, second = (
         choose.choose(measure_ways(lab, load, replace(settings, seed=seed), folder / f"{seed}.session.jsonl"), load)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from steelyard.errors import NothingMeasuredError
 from steelyard.judge.model import predict
 from steelyard.lab import model
 from steelyard.records import Plan
@@ -53,6 +54,21 @@ def test_what_no_model_could_serve_is_not_measured(laboratory):
     session, load = served({"epoll": 20e-6}), a_demand(depth=10**6)
     model.with_missing(lab, session, predict(session, load, LANGUAGES), Settings())
     assert measured == []
+
+
+def test_where_no_model_serves_the_load_the_prediction_is_left(laboratory):
+    lab, _ = laboratory
+    said = []
+
+    def measure(*_, **__):
+        raise NothingMeasuredError("no selected case could be measured here")
+
+    lab.messages = SimpleNamespace(say=said.append)
+    lab.select = lambda models, *_: [a_case(name) for name in models]
+    lab.header, lab.measure = lambda *_: None, measure
+    predictions = predict(served({"epoll": 20e-6}), a_demand(), LANGUAGES)
+    assert model.to_verify(lab, predictions, Settings(), None) is None
+    assert said == ["none of the best models served the load: what is said is the prediction alone"]
 
 
 def test_every_model_has_requests_enough_for_a_p99_and_the_controls_are_as_they_were():
