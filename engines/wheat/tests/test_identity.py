@@ -70,6 +70,16 @@ def test_somebody_unknown_is_said(folder: Path, arguments, code, words) -> None:
     assert (done.returncode, words in done.stderr, done.stderr.count("\n")) == (code, True, 1), done.stderr
 
 
+def test_an_interpreter_that_the_user_cannot_reach_is_said(folder: Path) -> None:
+    (folder / "app.py").touch()
+    (folder / "closed").mkdir(mode=0o700)
+    (folder / "closed/python3").symlink_to("/bin/true")
+    python = folder / "closed/python3"
+    done = run("app", "--python", python, "--user", "nobody", "--bind", "127.0.0.1:0", folder=folder)
+    why = "this user may not read it (the one of --user, who needs the folders above it as well)"
+    assert (done.returncode, done.stderr) == (69, f"wheat: {python} can't be started: {why}\n")
+
+
 def test_only_root_can_do_it(folder: Path) -> None:
     copy = folder / "wheat"  # where another user can run it
     copy.write_bytes(Path(program()).read_bytes())

@@ -540,7 +540,11 @@ impl Master<'_> {
     }
 
     fn cannot_start(&mut self, error: &io::Error) -> Result<(), Error> {
-        let error = self.launch.cannot_start(error);
+        let is_forbidden = error.kind() == io::ErrorKind::PermissionDenied && self.identity.is_some();
+        let mut error = self.launch.cannot_start(error);
+        if is_forbidden {
+            error.text += " (the one of --user, who needs the folders above it as well)";
+        }
         if self.proven == 0 {
             return Err(error);
         }
