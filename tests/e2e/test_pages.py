@@ -41,6 +41,7 @@ SHORTER = (
     (re.compile(r"--for \d+\w+"), "--for 1s"),
     # A machine, a session of it and a job are as good as seven, two and three; two nodes are a cluster.
     (re.compile(r"for n in (\S+) .*?;"), r"for n in \1;"),
+    (re.compile(r"(simulate here) --length \d+\w+"), r"\1 --length 1s"),
     (re.compile(r"--sessions \d+"), "--sessions 1"),
     (re.compile(r"n\[1-3\]"), "n[1-2]"),
     (re.compile(r"fleet (run|node) "), r"fleet \1 --even-if-busy "),

@@ -2,6 +2,7 @@
 """`steelyard simulate` as a user types it: what comes out, and what is refused in a sentence."""
 
 import json
+import re
 import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from steelyard.__main__ import main
 from steelyard.errors import LoadError, UsageError
+from steelyard.measure import catalog
 from tests import processes
 from tests.integration.laboratory import words
 from tests.many import lines_of, write
@@ -65,12 +67,15 @@ def test_a_load_of_ones_own_is_simulated_under_the_policies_that_are_asked_for(l
 
 
 def test_the_table_ends_with_who_waits_and_the_picture_shows_it(laboratory, load):
-    done = laboratory.do("simulate", load, "--policy", "o1,eevdf", "--markdown", "page.md", "--chart", "waits.svg")
+    pages = ("--markdown", "page.md", "--report", "page.html", "--chart", "waits.svg")
+    done = laboratory.do("simulate", load, "--policy", "o1,eevdf", "--seed", "3", *pages)
     assert done.returncode == 0, done.stderr
     assert "Of sleepers 99 % of the wake-ups wait at most" in done.stdout
     page = (laboratory.folder / "page.md").read_text()
     assert "## two hogs and a sleeper\n" in page
     assert "| sleepers | eevdf |" in page
+    assert "`steelyard simulate load.toml --policy o1,eevdf --seed 3 --markdown page.md`" in page
+    assert "data-figure=" in (laboratory.folder / "page.html").read_text()
     assert ET.parse(laboratory.folder / "waits.svg").getroot().tag.endswith("svg")
 
 
@@ -102,6 +107,16 @@ def test_a_recorded_machine_is_replayed_beside_what_was_recorded(laboratory):
     assert "eevdf" in done.stdout
 
 
+def test_what_the_machine_does_now_is_recorded_and_replayed_by_one_command(laboratory):
+    found = simulated(laboratory, "here", "--length", "200ms", "--policy", "linux_2_0_30,changed")
+    assert found["load"] == "here"
+    assert found["recorded"]["by"] in ("tracepoints", "proc")
+    assert list(found["runs"]) == ["linux_2_0_30", "linux_2_0_30_one_tick"]
+    done = laboratory.do("simulate", "here", "--policy", "kernel,eevdf")
+    assert done.returncode == UsageError.exit_code
+    assert "leave kernel out of --policy" in words(done.stderr)
+
+
 def test_costs_are_fitted_to_a_session_and_how_well_is_said(laboratory, load):
     curve = {1: 1e-6, 2: 2e-6, 4: 2.1e-6, 8: 2.2e-6, 64: 2.5e-6}
     session = weighed({f"switch/yield[contexts={n},kind=process]@same": steady(cost) for n, cost in curve.items()})
@@ -117,7 +132,7 @@ def test_costs_are_fitted_to_a_session_and_how_well_is_said(laboratory, load):
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        (("nowhere.toml",), LoadError, "is no load of the library: batch, desktop"),
+        (("nowhere.toml",), LoadError, "is no load of the library: autogroup, batch, cgroup, desktop"),
         (("load.toml", "--policy", "fifo"), UsageError, "there is no policy 'fifo'"),
         (("load.toml", "--policy", ","), UsageError, "--policy names none"),
         (("load.toml", "--cpus", "0"), UsageError, "--cpus is from 1 to 64"),
@@ -139,6 +154,64 @@ def test_what_makes_no_sense_is_said_in_a_sentence(laboratory, load, arguments, 
     said = capsys.readouterr().err
     assert sentence in words(said)
     assert "Traceback" not in said
+
+
+OF_A_KERNEL = ("nice", "sched-batch", "sched-idle", "sched-fifo", "sched-rr", "sched-ext", "autogroup", "cgroup")
+
+
+def test_classes_and_groups_of_the_kernel_are_done_for_real_or_left_out_with_the_reason(laboratory):
+    done = laboratory.do("simulate", *OF_A_KERNEL, "--length", "100ms", "--policy", "kernel", "--json")
+    assert done.returncode == 0, done.stderr
+    for name, found in zip(OF_A_KERNEL, json.loads(done.stdout), strict=True):
+        if found["left_out"]:
+            assert name not in ("nice", "sched-batch", "sched-idle"), "everybody may do these"
+            assert not found["runs"]
+            [reason] = found["left_out"]
+            assert re.match(r"kernel: .{20,}", reason), reason
+        else:
+            [run] = found["runs"]["kernel"]
+            assert len(run["classes"]) > 1
+            # How they share the CPU is the machine's doing; that each had some of it shows that it was there.
+            assert all(one["busy_share"] > 0 for one in run["classes"] if "sleeper" not in one["name"]), run["classes"]
+    processes.until(lambda: not left_behind(), "every control group is removed")
+
+
+def control_groups():
+    """The control groups that were made for loads, and not removed."""
+    return sorted(Path("/sys/fs/cgroup").glob("**/schedsim-*"))
+
+
+def left_behind():
+    """Those of programs that have ended: others may be at work."""
+    return [group for group in control_groups() if not Path("/proc", group.name.split("-")[1]).exists()]
+
+
+def test_control_groups_are_removed_whoever_is_killed(laboratory):
+    def started():
+        return [group for group in control_groups() if group.name.startswith(f"schedsim-{live.pid}-")]
+
+    program = catalog.native_folder() / "engines" / "schedsim_live"
+    one = {"name": "a", "then": "forever", "weight": 100}
+    request = {"do": "tasks", "length_ns": 60_000_000_000, "tasks": [one]}
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as live:
+        try:
+            live.stdin.write(json.dumps(request))
+            live.stdin.close()
+            processes.until(lambda: started() or live.poll() is not None, "it begins or refuses")
+            if live.poll() is not None:
+                pytest.skip(f"no control group may be made here: {live.stdout.read()}")
+        finally:
+            live.kill()
+    processes.until(lambda: not started(), "the control group is removed")
+
+
+def test_where_nothing_can_be_done_the_reason_is_the_error(laboratory):
+    state = Path("/sys/kernel/sched_ext/state")
+    if state.exists() and state.read_text().strip() == "enabled":
+        pytest.skip("a scheduler of sched_ext is loaded here")
+    done = laboratory.do("simulate", "sched-ext", "--length", "50ms")
+    assert done.returncode == LoadError.exit_code
+    assert "sched-ext: kernel: the tasks ext sleeper may not be ext: " in words(done.stderr)
 
 
 def test_a_load_that_needs_rights_is_left_out_with_the_reason(laboratory):

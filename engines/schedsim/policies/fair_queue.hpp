@@ -75,11 +75,13 @@ class FairQueues : public Policy
         TaskId running = no_task;
         Nanoseconds floor = 0;   // CFS: the smallest virtual time, which never falls
         std::int64_t weight = 0; // of all runnable
+        __int128 sum = 0;        // EEVDF: of weight times virtual time, over the queue
     };
 
     static Nanoseconds in_virtual_time(Nanoseconds time, const FairTask &task)
     {
-        return time * nice_0_weight / task.weight;
+        // Most tasks have this weight: for them nothing is divided.
+        return task.weight == nice_0_weight ? time : time * nice_0_weight / task.weight;
     }
 
     // A balanced tree is searched in as many steps; that this is a sorted vector is nobody's business.

@@ -58,6 +58,20 @@ double share_from(const Statistics &seen, std::size_t length)
     return ratio(static_cast<double>(count), static_cast<double>(seen.switches));
 }
 
+Value choices_of(const Statistics &seen)
+{
+    Value all = Value::array();
+    for (std::size_t i = 0; i < seen.choices.size(); i++) {
+        const Choices &alike = seen.choices[i];
+        if (alike.count > 0)
+            all.push_back({{"least", std::size_t{1} << i},
+                           {"most", (std::size_t{2} << i) - 1},
+                           {"count", alike.count},
+                           {"mean_ns", static_cast<double>(alike.spent) / static_cast<double>(alike.count)}});
+    }
+    return all;
+}
+
 // The length that the run queue did not exceed during this share of the time.
 std::size_t length_at(const Statistics &seen, double share)
 {
@@ -119,6 +133,7 @@ Value as_object(const Statistics &seen, CpuId cpus)
         {"longest", last_filled(seen.switches_at_length)},
         {"switches_at_length", up_to_last(seen.switches_at_length)},
         {"time_at_length_ns", up_to_last(seen.time_at_length)},
+        {"choices", choices_of(seen)},
     };
 }
 

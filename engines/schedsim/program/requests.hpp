@@ -152,6 +152,10 @@ inline Mix::Class class_of(Fields &fields)
     found.nice = static_cast<int>(fields.whole("nice", 0, -20, 19));
     if (fields.find("policy") != nullptr)
         found.policy = fields.text("policy");
+    if (fields.find("weight") != nullptr)
+        found.weight = static_cast<int>(fields.whole("weight", 0, 1, 10'000));
+    if (fields.find("autogroup") != nullptr)
+        found.autogroup = static_cast<int>(fields.whole("autogroup", 0, -20, 19));
     const std::string then = fields.text("then");
     if (then == "forever") {
         found.then = Mix::Then::forever;

@@ -2,7 +2,6 @@
 #include "schedsim/simulation.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -37,15 +36,9 @@ TaskId Simulation::create(int nice, ClassId of)
     return task;
 }
 
-void Simulation::push(Nanoseconds moment, TaskId task, std::uint32_t token)
-{
-    events_.push_back({std::max(moment, now_), order_++, task, token});
-    std::push_heap(events_.begin(), events_.end(), std::greater<>());
-}
-
 void Simulation::call_at(Nanoseconds moment, std::uint32_t token)
 {
-    push(moment, no_task, token);
+    events_.push(std::max(moment, now_), no_task, token);
 }
 
 // An idle CPU if there is one, the task's own first; else where it ran last.
@@ -176,6 +169,9 @@ void Simulation::choose(CpuId number, TaskId previous, bool yielded)
     cpu.owed = 0;
     cpu.from = now_ + spent;
     statistics_.overhead += spent;
+    Choices &alike = statistics_.choices[std::bit_width(std::min<std::size_t>(runnable_, longest_counted)) - 1];
+    alike.count++;
+    alike.spent += spent;
     if (changed) {
         Task &task = tasks_[next];
         statistics_.longest_wait = std::max(statistics_.longest_wait, now_ - task.since);
@@ -213,7 +209,7 @@ void Simulation::step_over(CpuId number)
         policy_->yielded(id, number, now_);
         choose(number, id, true);
         return;
-    case Step::Then::sleep: push(now_ + task.step.sleep, id, 0); break;
+    case Step::Then::sleep: events_.push(now_ + std::max<Nanoseconds>(0, task.step.sleep), id, 0); break;
     case Step::Then::more:
         take_step(id);
         set_due(number);
@@ -263,7 +259,7 @@ bool Simulation::advance()
         if (cpus_[other].due < cpus_[number].due)
             number = other;
     const Nanoseconds of_cpu = cpus_[number].due;
-    const Nanoseconds of_event = events_.empty() ? never : events_.front().moment;
+    const Nanoseconds of_event = events_.empty() ? never : events_.first().moment;
     const Nanoseconds earliest = std::min({of_cpu, of_event, next_tick_});
     if (earliest >= until_) {
         now_ = std::max(now_, until_ == never ? now_ : until_);
@@ -280,9 +276,7 @@ bool Simulation::advance()
     } else if (next_tick_ == earliest) {
         tick();
     } else {
-        const Event event = events_.front();
-        std::pop_heap(events_.begin(), events_.end(), std::greater<>());
-        events_.pop_back();
+        const Event event = events_.take();
         if (event.task == no_task)
             load_->called(event.token, *this);
         else

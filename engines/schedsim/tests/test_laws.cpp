@@ -166,6 +166,14 @@ TEST(all_time_is_accounted_for)
                 used += simulation.used(task);
             for (const Nanoseconds time : seen.time_at_length)
                 at_length += time;
+            std::uint64_t choices = 0;
+            Nanoseconds spent = 0;
+            for (const Choices &alike : seen.choices) {
+                choices += alike.count;
+                spent += alike.spent;
+            }
+            check(choices == seen.calls && spent == seen.overhead,
+                  std::string(policy->name) + ": every choice is among so many");
             check(used == seen.busy, std::string(policy->name) + ": the tasks' times make up the whole");
             check(at_length == seen.time, std::string(policy->name) + ": some length at any time");
         }
@@ -209,6 +217,32 @@ TEST(a_result_depends_on_its_input_alone)
         check(seen[0].switches == seen[1].switches && seen[0].overhead == seen[1].overhead &&
                   seen[0].time_at_length == seen[1].time_at_length,
               policy->name);
+    }
+}
+
+TEST(tasks_of_all_weights_on_several_cpus_are_scheduled_as_they_always_were)
+{
+    // On one CPU all tasks of the web site weigh the same: these do not, and are taken from one queue to another.
+    struct Sum {
+        const char *policy;
+        std::uint64_t switches;
+        Nanoseconds busy, longest_wait;
+    };
+    constexpr Sum sums[] = {{"cfs", 62930, 249478749615, 46008032018},
+                            {"eevdf", 107941, 248901102917, 50311194178}};
+    for (const Sum &wanted : sums) {
+        Sum sum = {wanted.policy, 0, 0, 0};
+        for (std::uint64_t seed = 1; seed <= 20; seed++) {
+            Anything load(seed, 10 + static_cast<std::uint32_t>(seed));
+            Simulation simulation(*find_policy(wanted.policy), {1 + static_cast<CpuId>(seed % 4), 0}, some_costs);
+            simulation.run(load, 5 * second);
+            sum.switches += simulation.statistics().switches;
+            sum.busy += simulation.statistics().busy;
+            sum.longest_wait += simulation.statistics().longest_wait;
+        }
+        check(sum.switches == wanted.switches && sum.busy == wanted.busy && sum.longest_wait == wanted.longest_wait,
+              std::string(wanted.policy) + ": " + std::to_string(sum.switches) + " switches, " +
+                  std::to_string(sum.busy) + " ns busy, longest waits of " + std::to_string(sum.longest_wait) + " ns");
     }
 }
 

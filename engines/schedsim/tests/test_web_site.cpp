@@ -73,12 +73,26 @@ TEST(a_sorted_queue_would_have_saved_the_site_nothing_worth_having)
 TEST(the_same_seed_gives_the_same_run_to_the_last_switch)
 {
     // A figure that changes here has changed for everybody: say so in the changelog.
-    WebSite load(WebSite::fitted());
-    Simulation simulation(*find_policy("linux_2_0_30"), {1, 0}, costs);
-    simulation.run(load, hour);
-    std::printf("    %llu switches in the first hour\n",
-                static_cast<unsigned long long>(simulation.statistics().switches));
-    check(simulation.statistics().switches == 1420626, "switches in the first hour");
+    struct Hour {
+        const char *policy;
+        std::uint64_t switches;
+        Nanoseconds overhead, longest_wait;
+    };
+    constexpr Hour hours[] = {
+        {"linux_2_0_30", 1420626, 5553920337, 869372016},
+        {"linux_2_0_30_sorted", 1421931, 5578255279, 802128375},
+        {"linux_2_6_o1", 1402518, 3697174285, 2673805109},
+        {"cfs", 1710208, 5539818735, 16668537},
+        {"eevdf", 2524361, 10391383134, 10008442},
+        {"round_robin", 1010126, 2492777649, 325617513},
+    };
+    for (const Hour &wanted : hours) {
+        const Statistics seen = site(wanted.policy, hour);
+        check(seen.switches == wanted.switches && seen.overhead == wanted.overhead &&
+                  seen.longest_wait == wanted.longest_wait,
+              std::string(wanted.policy) + ": " + std::to_string(seen.switches) + " switches, " +
+                  std::to_string(seen.overhead) + " ns, the longest wait " + std::to_string(seen.longest_wait) + " ns");
+    }
 }
 
 MAIN

@@ -121,6 +121,7 @@ def place(observation: Observation, findings: Findings | None, *, why_not: str |
         for name, (metric, points) in curves.items()
     )
     main = next((curve for curve in placed if curve.curve == _MAIN), next(iter(placed), None))
+    wakes = _wakes(observation, findings)
     switches_per_s = observation.switches / seconds
     return Placing(
         observation=observation,
@@ -134,9 +135,9 @@ def place(observation: Observation, findings: Findings | None, *, why_not: str |
         voluntary_per_s=observation.voluntary / seconds,
         involuntary_per_s=observation.involuntary / seconds,
         own_share=observation.own_cpu_s / seconds,
-        session=findings.path if findings and curves else None,
+        session=findings.path if findings and (curves or wakes) else None,
         curves=placed,
-        wakes=_wakes(observation, findings),
+        wakes=wakes,
         main=main,
         cpu_share=switches_per_s * main.here / observation.cpus if main else None,
         skips=(*observation.skips, *((Missing(subject="place on the curves", reason=reason),) if reason else ())),

@@ -29,6 +29,8 @@ from steelyard.units import parse_duration
 POLICIES = ("linux_2_0_30", "changed", "sorted", "o1", "cfs", "eevdf")
 #: In place of a policy: the load is done for real, by this machine's kernel.
 KERNEL = "kernel"
+#: In place of a load: what this machine does now is recorded, and replayed.
+HERE = "here"
 #: A recalculated task costs so many times one that is looked at, in the benchmark of 1998 (637 over 526 ns): no
 #: scheduler of today recalculates, so that none can be asked.
 RECALCULATED_OVER_SEARCHED = 637 / 526
@@ -39,6 +41,7 @@ _FEWEST_POINTS = 4
 #: So many times a quantile needs: ten are expected beyond it.
 ENOUGH = {"p50": 20, "p90": 100, "p99": 1000, "p99_9": 10_000}
 _SHAPES = ("exponential", "uniform", "mixture")
+_MOST_WEIGHT = 10_000
 
 Request = dict[str, Any]
 
@@ -58,12 +61,18 @@ class Costs(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class _Tasks(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Tasks that are alike: how many, and what each does after it has run."""
+    """Tasks that are alike: how many, and what each does after it has run.
+
+    Of this machine's kernel alone: ``policy`` of scheduling; ``weight`` of a control group of its own, where a group
+    that nobody has given one has 100; ``autogroup``, the nice value of an autogroup of its own.
+    """
 
     name: str
     count: int = 1
     nice: int = 0
-    policy: Literal["other", "batch", "idle", "fifo", "rr"] = "other"
+    policy: Literal["other", "batch", "idle", "fifo", "rr", "ext"] = "other"
+    weight: int | None = None
+    autogroup: int | None = None
     run: str | dict[str, Any] | None = None
     pause: str | dict[str, Any] | None = None
     every: str | dict[str, Any] | None = None
@@ -220,8 +229,11 @@ def _class(load: Load, one: _Tasks) -> Request:
     where = f"{load.place}: tasks {one.name!r}"
     if not 1 <= one.count <= 65536:
         raise LoadError(f"{where}: count is from 1 to 65536, not {one.count}")
-    if not -20 <= one.nice <= 19:
-        raise LoadError(f"{where}: nice is from -20 to 19, not {one.nice}")
+    for name, nice in (("nice", one.nice), ("autogroup", one.autogroup or 0)):
+        if not -20 <= nice <= 19:
+            raise LoadError(f"{where}: {name} is from -20 to 19, not {nice}")
+    if one.weight is not None and not 1 <= one.weight <= _MOST_WEIGHT:
+        raise LoadError(f"{where}: weight is from 1 to {_MOST_WEIGHT}, not {one.weight}")
     ways = {"pause": one.pause, "every": one.every, "yields": one.yields, "forever": one.forever}
     chosen = [name for name, given in ways.items() if given]
     if len(chosen) != 1:
@@ -231,6 +243,8 @@ def _class(load: Load, one: _Tasks) -> Request:
         )
     then = {"pause": "pause", "every": "request", "yields": "yield", "forever": "forever"}[chosen[0]]
     asked: Request = {"name": one.name, "count": one.count, "nice": one.nice, "policy": one.policy, "then": then}
+    grouped = {"weight": one.weight, "autogroup": one.autogroup}
+    asked |= {name: value for name, value in grouped.items() if value is not None}
     if one.run is None and then != "forever":
         raise LoadError(f"{where}: run is missing: how long does a task run before that?")
     if one.run is not None and then == "forever":
@@ -333,12 +347,15 @@ def live_request(load: Load, way: Way, seed: int) -> Request:
     return {name: asked[name] for name in ("do", "cpus", "seed", "length_ns", "tasks")}
 
 
-def refuse_real_time(load: Load, policies: Sequence[str]) -> None:
-    """Raise UsageError where tasks of another scheduling class would be simulated."""
-    other = [one.name for one in load.tasks if one.policy != "other"]
+def refuse_what_a_kernel_has(load: Load, policies: Sequence[str]) -> None:
+    """Raise UsageError where tasks of another scheduling class or of a group of their own would be simulated."""
+    other = [
+        one.name for one in load.tasks if one.policy != "other" or one.weight is not None or one.autogroup is not None
+    ]
     if other and set(policies) != {KERNEL}:
         raise UsageError(
-            f"{', '.join(other)}: the simulated schedulers have no scheduling classes: take --policy {KERNEL} alone"
+            f"{', '.join(other)}: the simulated schedulers have no scheduling classes and no groups of tasks: take "
+            f"--policy {KERNEL} alone"
         )
 
 
@@ -371,6 +388,15 @@ class ClassSeen(Record, frozen=True, kw_only=True):
     response: Quantiles
 
 
+class Choices(Record, frozen=True, kw_only=True):
+    """Choices of a task among ``least`` to ``most`` that could run: how many there were, and what one took."""
+
+    least: int
+    most: int
+    count: int
+    mean_ns: float
+
+
 class Seen(Record, frozen=True, kw_only=True):
     """A load under one policy; None is what a real kernel does not say of one load alone."""
 
@@ -387,6 +413,7 @@ class Seen(Record, frozen=True, kw_only=True):
     p99_runnable: int | None = None
     longest: int | None = None
     longest_wait_s: float | None = None
+    choices: tuple[Choices, ...] = ()
     classes: tuple[ClassSeen, ...] = ()
 
     def share_of(self, name: str) -> ClassSeen | None:
@@ -416,6 +443,7 @@ def seen(answer: Request) -> Seen:
         p99_runnable=answer.get("p99_runnable"),
         longest=answer.get("longest"),
         longest_wait_s=answer["longest_wait_ns"] / 1e9 if "longest_wait_ns" in answer else None,
+        choices=msgspec.convert(answer.get("choices", ()), tuple[Choices, ...]),
         classes=classes,
     )
 

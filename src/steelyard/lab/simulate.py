@@ -13,14 +13,19 @@ import msgspec
 from steelyard.errors import InstallationError, LoadError, SessionFileError, SteelyardError, UsageError
 from steelyard.judge import simulation
 from steelyard.judge.findings import Findings, judge
-from steelyard.judge.simulation import KERNEL, Costs, Fitted, Load, Request, Seen, Simulated, Way
+from steelyard.judge.simulation import HERE, KERNEL, Costs, Fitted, Load, Request, Seen, Simulated, Way
 from steelyard.keep import session as sessions
+from steelyard.lab.output import for_a_command
 from steelyard.measure import catalog, machine
+from steelyard.measure import observe as live
 from steelyard.measure.recording import tick_ns
 from steelyard.records import Record
 
 #: In place of policies: every one that can be simulated.
 ALL = "all"
+_RECORDED_S = 60.0
+#: Between two looks at the run queue, where the kernel's tracepoints may not be read.
+_LOOK_S = 0.01
 
 
 class Policy(Record, frozen=True, kw_only=True):
@@ -76,6 +81,25 @@ def find_load(name: str) -> Load:
         known = ", ".join(simulation.library())
         raise LoadError(f"{name} cannot be read ({error.strerror}), and is no load of the library: {known}") from error
     return simulation.read(str(path), contents)
+
+
+def record(folder: Path, given: str | None, length_ns: int | None) -> Load:
+    """What this machine does from now on, for a minute or so long, as a load whose recording stands in ``folder``.
+
+    ``given``: the policies that will be asked for; what they cannot be is said before. Raises UsageError.
+    """
+    if KERNEL in names_of(given, Load(title=HERE)):
+        raise UsageError(f"what this machine did cannot be done again by its {KERNEL}: leave {KERNEL} out of --policy")
+    path = folder / f"{HERE}.jsonl"
+    live.observe(
+        seconds=_RECORDED_S if length_ns is None else length_ns / 1e9,
+        every_s=_LOOK_S,
+        command=(),
+        trace=path,
+        machine_key=machine.survey().key,
+        words=for_a_command(beside_data=True),
+    )
+    return find_load(str(path))
 
 
 def names_of(given: str | None, load: Load) -> list[str]:
@@ -149,7 +173,7 @@ def simulate(
 ) -> Simulated:
     """A load under each policy, ``runs`` times with a seed each; all policies and the kernel have the same seeds."""
     names = names_of(given, load)
-    simulation.refuse_real_time(load, names)
+    simulation.refuse_what_a_kernel_has(load, names)
     if load.model == "yield" and KERNEL in names:
         raise UsageError(f"the kernel's yields are measured by `steelyard run switch/yield`: leave {KERNEL} out")
     first = load.seed if seed is None else seed
@@ -188,8 +212,6 @@ def simulate(
             told = msgspec.structs.replace(told, machine=_this_machine())
         else:
             left_out.append(f"{KERNEL}: {next(one for one in real if isinstance(one, str))}")
-    if not found:
-        raise LoadError(left_out[0])
     return msgspec.structs.replace(told, runs=found, against=simulation.held_against(found), left_out=tuple(left_out))
 
 

@@ -752,33 +752,43 @@ class Wait:
     p99_9: float
 
 
-def waits(found: Sequence[Wait], title: str) -> Row:
+#: What the marks of `waits` show, in words for its title.
+WAITS = "how long a woken task waits"
+_QUANTILES = {"p50": "p50", "p99": "p99", "p99_9": "p99.9"}
+
+
+def quantile_looks(theme: Theme = PAGE) -> list[tuple[str, str, str]]:
+    """Name, shape and colour of each quantile of a wait."""
+    return list(zip(_QUANTILES.values(), _SHAPES, theme.series, strict=False))
+
+
+def waits(found: Sequence[Wait], title: str, theme: Theme = FILE) -> Row:
     """A row a policy below each class of tasks: a line from the median to p99.9, marks at both and at p99."""
-    quantiles = ("p50", "p99", "p99_9")
     names = dict.fromkeys(name for one in found for name in (one.name, f"{one.name}/{one.policy}"))
     marks = [
         {
             "series": f"{one.name}/{one.policy}",
-            "quantile": quantile.replace("_", "."),
-            "value": max(_LEAST_WAIT_S, getattr(one, quantile)),
+            "quantile": quantile,
+            "value": max(_LEAST_WAIT_S, getattr(one, field)),
             "low": max(_LEAST_WAIT_S, one.p50),
             "high": max(_LEAST_WAIT_S, one.p99_9),
+            "tip": f"{one.name}, {one.policy}\n{quantile} {format_quantity(getattr(one, field), 's')}",
         }
         for one in found
-        for quantile in quantiles
+        for field, quantile in _QUANTILES.items()
     ]
     values = [row["value"] for row in marks]
     scale = alt.Scale(type="log", nice=False, padding=8)
     axis = _quantity_axis("s", values, orient="top", domain=False, ticks=False)
-    y = _names_axis(list(names), FILE)
-    kinds = ["p50", "p99", "p99.9"]
-    colour = alt.Color("quantile:N", scale=_in_order(kinds, FILE.series[:3]), legend=_legend(FILE))
-    shape = alt.Shape("quantile:N", scale=_in_order(kinds, _SHAPES[:3]), legend=_legend(FILE))
-    drawing = _Drawing(FILE)
+    y = _names_axis(list(names), theme)
+    kinds, shapes, colours = zip(*quantile_looks(theme), strict=True)
+    colour = alt.Color("quantile:N", scale=_in_order(kinds, colours), legend=_legend(theme))
+    shape = alt.Shape("quantile:N", scale=_in_order(kinds, shapes), legend=_legend(theme))
+    drawing = _Drawing(theme)
     drawing.add(
         "waits",
         marks,
-        lambda chart: chart.mark_rule(strokeWidth=1.5, color=FILE.grid).encode(
+        lambda chart: chart.mark_rule(strokeWidth=1.5, color=theme.grid).encode(
             x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", y=y
         ),
     )
@@ -786,10 +796,15 @@ def waits(found: Sequence[Wait], title: str) -> Row:
         "waits",
         marks,
         lambda chart: chart.mark_point(size=52, strokeWidth=1.5, filled=False).encode(
-            x=alt.X("value:Q", scale=scale, axis=axis), y=y, color=colour, shape=shape
+            x=alt.X("value:Q", scale=scale, axis=axis),
+            y=y,
+            color=colour,
+            shape=shape,
+            opacity=_picked(1, "quantile"),
+            tooltip="tip:N",
         ),
     )
-    return drawing.spec(f"{title}: how long a woken task waits", _ROW * len(names))
+    return drawing.spec(title, _ROW * len(names))
 
 
 # --- without a browser ------------------------------------------------------------------------------------------------

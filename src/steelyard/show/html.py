@@ -16,9 +16,21 @@ from steelyard.judge import rules
 from steelyard.judge.answers import WORTH_A_SCREEN
 from steelyard.judge.replication import Replication
 from steelyard.judge.report import Judged, Report
+from steelyard.judge.simulation import Simulated
 from steelyard.limits import V8_BYTES, require_addresses
 from steelyard.show import void
-from steelyard.show.page import answers, claims, comparing, doubts, explained, method, results, studies, study
+from steelyard.show.page import (
+    answers,
+    claims,
+    comparing,
+    doubts,
+    explained,
+    method,
+    results,
+    simulation,
+    studies,
+    study,
+)
 from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
 
 #: Signs of a command in the head of the page.
@@ -54,6 +66,16 @@ def study_page(found: Sequence[Replication]) -> str:
     footer = f"Made by Steelyard from {found[0].session.path}."
     title = f"Steelyard: {', '.join(one.source.name for one in found)}"
     return _document(title, *_sections(header, parts, footer))
+
+
+def simulation_page(found: Sequence[Simulated], typed: str) -> str:
+    """Loads under several schedulers, as one page; ``typed`` is the command that made it."""
+    names = [f"load-{number}" for number in range(len(found))]
+    parts = [_Part(name, one.title, simulation.load(one, name)) for name, one in zip(names, found, strict=True)]
+    footer = f"Made by Steelyard from {', '.join(one.load for one in found)}."
+    return _document(
+        "Steelyard: simulated schedulers", *_sections(joined(simulation.head(found, typed)), parts, footer)
+    )
 
 
 def _document(title: str, *body: Markup) -> str:

@@ -51,6 +51,8 @@ def test_a_sleeper_takes_as_long_as_beside_the_tasks_that_are_busy():
     assert (one.tail, one.beyond) == (None, False)
     assert place(an_observation(*[0] * 20, 5), judge(session)).wakes[0].beyond
     assert place(an_observation(1, 1), judge(a_session())).wakes == ()
+    alone = judge(weighed(costs))
+    assert place(an_observation(1, 1), alone).session == alone.path, "wake-ups need no curve of switches"
 
 
 def test_quantiles_are_lengths_that_were_seen():

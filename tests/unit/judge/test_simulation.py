@@ -45,6 +45,8 @@ def test_every_load_of_the_library_can_be_asked_about():
         (TASKS + 'run = { uniform = ["2ms", "1ms"] }\npause = "1s"\n', "begins with the shorter time"),
         (TASKS + 'run = { mixture = [2, "2ms", "1ms"] }\npause = "1s"\n', "a share from 0 to 1"),
         (TASKS + "forever = true\nnice = 20\n", "nice is from -20 to 19, not 20"),
+        (TASKS + "forever = true\nautogroup = 20\n", "autogroup is from -20 to 19, not 20"),
+        (TASKS + "forever = true\nweight = 0\n", "weight is from 1 to 10000, not 0"),
         (TASKS + "forever = true\ncount = 0\n", "count is from 1 to 65536, not 0"),
         (TASKS + 'forever = true\n[[tasks]]\nname = "a"\nforever = true\n', "two classes of tasks are called 'a'"),
         ("cpus = 0\n" + TASKS + "forever = true\n", "cpus is from 1 to 64, not 0"),
@@ -124,12 +126,13 @@ def test_a_simulation_is_held_against_the_kernel_run_by_run():
     assert simulation.held_against({"cfs": runs["cfs"]}) == ()
 
 
-def test_classes_of_scheduling_are_for_the_kernel_alone():
-    one = load(TASKS + 'forever = true\npolicy = "fifo"\n')
-    with pytest.raises(UsageError, match="a: the simulated schedulers have no scheduling classes"):
-        simulation.refuse_real_time(one, ["kernel", "cfs"])
-    simulation.refuse_real_time(one, ["kernel"])
-    assert simulation.live_request(one, WAY, 1)["tasks"][0]["policy"] == "fifo"
+@pytest.mark.parametrize(("key", "value"), [("policy", "fifo"), ("weight", 200), ("autogroup", 0), ("autogroup", -3)])
+def test_classes_and_groups_of_scheduling_are_for_the_kernel_alone(key, value):
+    one = load(TASKS + f"forever = true\n{key} = {json.dumps(value)}\n")
+    with pytest.raises(UsageError, match="a: the simulated schedulers have no scheduling classes and no groups"):
+        simulation.refuse_what_a_kernel_has(one, ["kernel", "cfs"])
+    simulation.refuse_what_a_kernel_has(one, ["kernel"])
+    assert simulation.live_request(one, WAY, 1)["tasks"][0][key] == value
 
 
 def test_a_void_session_gives_no_costs():

@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a simulated load looks like: no quantile of too few, who waits is said, and what cannot be drawn."""
 
+import msgspec
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.judge.simulation import ClassSeen, Costs, Fitted, Point, Quantiles, Recorded, Seen, Simulated, YieldSeen
+from steelyard.judge.simulation import (
+    Choices,
+    ClassSeen,
+    Costs,
+    Fitted,
+    Point,
+    Quantiles,
+    Recorded,
+    Seen,
+    Simulated,
+    YieldSeen,
+    held_against,
+)
+from steelyard.show import html
 from steelyard.show import simulation as shown
 from steelyard.show.console import Console
 
@@ -55,7 +69,7 @@ def test_a_policy_that_loses_much_is_named():
 
 
 def test_no_quantile_is_of_too_few():
-    [[_, _, rows]] = [table for table in shown._tables(simulated(ran("cfs", count=5000))) if table[0]]
+    [[_, _, rows]] = [table for table in shown.tables(simulated(ran("cfs", count=5000))) if table[0]]
     [(_, _, _, _, p50, p99, p99_9, *_)] = rows
     assert (p50, p99, p99_9) == ("10.0 ns", "5.00 µs", "–")
 
@@ -96,3 +110,59 @@ def test_yields_are_a_table_of_their_own():
 def test_what_cannot_be_drawn_is_said(runs, ending, sentence):
     with pytest.raises(UsageError, match=sentence):
         shown.drawn(simulated(*runs), ending)
+
+
+def test_what_a_queue_does_to_a_choice_stands_by_its_length():
+    long = Choices(least=16, most=31, count=9, mean_ns=9000)
+    stock, tree = (
+        msgspec.structs.replace(ran(name), choices=(Choices(least=1, most=1, count=9, mean_ns=mean_ns), *more))
+        for name, mean_ns, more in (("stock", 1000, (long,)), ("tree", 2000, ()))
+    )
+    [(_, head, rows)] = [one for one in shown.tables(simulated(stock, tree)) if one[0].startswith("what a choice")]
+    assert head == ("could run", "stock", "tree")
+    assert rows == [("1", "1.00 µs", "2.00 µs"), ("16 to 31", "9.00 µs", "–")]
+    nothing = [one for one in shown.tables(simulated(stock, costs=Costs())) if one[0].startswith("what a choice")]
+    assert nothing == [], "where scheduling costs nothing there is nothing to say"
+
+
+def beside_a_kernel(runs):
+    """A kernel that runs as it does, and a policy that takes 1 to 1.5 times as long to wake, run by run."""
+    found = {
+        "kernel": tuple(ran("kernel", p99_ns=1000) for _ in range(runs)),
+        "eevdf": tuple(ran("eevdf", p99_ns=1000 + 100 * n) for n in range(runs)),
+    }
+    return simulated(
+        *(of[0] for of in found.values()), runs=found, seeds=tuple(range(runs)), against=held_against(found)
+    )
+
+
+def test_by_how_much_a_policy_may_miss_the_kernel_is_said_with_both_ends():
+    said = " ".join(printed(beside_a_kernel(6)).split())
+    assert "eevdf over this machine's kernel, from the least to the most of the intervals of all classes: " in said
+    assert "wake-up p50 1.00 to 1.00" in said
+    assert "wake-up p99 1.00 to 1.50" in said
+    assert "of 2 runs, too few for an interval" in printed(beside_a_kernel(2))
+
+
+def test_what_was_left_out_is_said_on_the_terminal_and_on_both_pages():
+    found = simulated(ran("cfs"), left_out=("kernel: no right to",))
+    for said in (printed(found), shown.markdown([found], "x"), html.simulation_page([found], "x")):
+        assert "left out: kernel: no right to" in said
+
+
+def test_the_page_has_a_section_a_load_with_what_it_comes_to_its_picture_and_its_tables():
+    found = [simulated(ran("cfs"), ran("o1", p99_ns=2e6), title="A <b>load</b>"), beside_a_kernel(6)]
+    page = html.simulation_page(found, "steelyard simulate <x>")
+    assert "<h1>Simulated schedulers beside a kernel</h1>" in page
+    assert "<h2>A &lt;b&gt;load&lt;/b&gt;</h2>" in page
+    assert "<b>load" not in page
+    assert "steelyard simulate &lt;x&gt;" in page
+    assert page.count("data-figure=") == len(found)
+    for one in found:
+        for sentence in shown.sentences(one):
+            assert sentence.replace("'", "&#x27;") in page
+        assert all(f'<th class="n" scope="col">{name}</th>' in page for name in ("p99.9", "longest"))
+
+
+def test_a_load_that_nothing_waits_in_has_no_picture():
+    assert "data-figure=" not in html.simulation_page([simulated(ran("cfs", count=10))], "x").rpartition("<script")[0]

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -114,7 +115,10 @@ class Mix final : public Load
         Times run;
         Then then = Then::forever;
         Times pause;
-        std::string policy = "other"; // of the real kernel; the simulated ones have no classes of tasks
+        // Of the real kernel alone; the simulated ones have neither classes nor groups of tasks.
+        std::string policy = "other";
+        int weight = 0;               // of a control group of its own, 100 for that of any other; 0: it has none
+        std::optional<int> autogroup; // the nice value of an autogroup of its own
     };
     struct Settings {
         std::vector<Class> classes;

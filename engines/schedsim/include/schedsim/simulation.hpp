@@ -7,10 +7,12 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "schedsim/events.hpp"
 #include "schedsim/histogram.hpp"
 #include "schedsim/policy.hpp"
 #include "schedsim/time.hpp"
@@ -44,6 +46,12 @@ struct ClassStatistics {
     Nanoseconds busy = 0;
 };
 
+// Choices that were made among about as many tasks, and the time of the scheduler that they took.
+struct Choices {
+    std::uint64_t count = 0;
+    Nanoseconds spent = 0;
+};
+
 struct Statistics {
     Nanoseconds time = 0;        // from the beginning to the end
     Nanoseconds busy = 0;        // CPU time of tasks, over all CPUs
@@ -63,6 +71,8 @@ struct Statistics {
     Nanoseconds longest_wait = 0;     // of a runnable task for a CPU
     // Switches at which so many tasks were runnable, the one that is chosen included.
     std::array<std::uint64_t, longest_counted + 1> switches_at_length{};
+    // Choices of a task among 1 that is runnable, 2 to 3, 4 to 7 and so on.
+    std::array<Choices, std::bit_width(longest_counted)> choices{};
     // Time during which so many tasks were runnable.
     std::array<Nanoseconds, longest_counted + 1> time_at_length{};
     std::vector<ClassStatistics> classes; // by ClassId
@@ -164,18 +174,6 @@ class Simulation
         Nanoseconds due = never; // the next event: end of its step, or of the scheduler's time if it chooses anew
     };
 
-    struct Event {
-        Nanoseconds moment;
-        std::uint64_t order;
-        TaskId task; // or no_task for a call of the load
-        std::uint32_t token;
-        bool operator>(const Event &other) const
-        {
-            return moment != other.moment ? moment > other.moment : order > other.order;
-        }
-    };
-
-    void push(Nanoseconds moment, TaskId task, std::uint32_t token);
     void account(CpuId cpu);
     void set_due(CpuId cpu);
     void step_over(CpuId cpu);
@@ -195,11 +193,10 @@ class Simulation
     Nanoseconds length_since_ = 0;
     std::uint32_t runnable_ = 0;
     std::uint32_t busy_cpus_ = 0;
-    std::uint64_t order_ = 0;
     Load *load_ = nullptr;
     std::vector<Cpu> cpus_;
     std::vector<Task> tasks_;
-    std::vector<Event> events_; // a heap, the earliest first
+    Events events_;
     Statistics statistics_;
 };
 

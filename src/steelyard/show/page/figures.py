@@ -277,6 +277,20 @@ def models(name: str, found: Models) -> Markup:
     )
 
 
+def waits(name: str, rows: Sequence[charts.Wait]) -> Markup:
+    """How long woken tasks wait under each scheduler; the tables beside it have the same."""
+    title = f"{charts.WAITS[:1].upper()}{charts.WAITS[1:]}"
+    classes, policies = {row.name for row in rows}, {row.policy for row in rows}
+    return _figure(
+        name,
+        title,
+        ["A row a scheduler, by class of tasks, from the median to p99.9."],
+        charts.waits(rows, title, charts.PAGE),
+        [*(_button(kind, _swatch(shape, colour)) for kind, shape, colour in charts.quantile_looks()), _SCALE],
+        f"{title}: {len(classes)} classes of tasks under {len(policies)} schedulers, as in the tables below.",
+    )
+
+
 def all_of(figures: Iterable[str]) -> Markup:
     """Figures one after the other."""
     return joined(figures)
