@@ -278,7 +278,7 @@ def _against(found: Simulated) -> Table:
     rows: list[tuple[str, ...]] = []
     for one in found.against:
         interval = format_interval(one.ratio.low, one.ratio.high, one.ratio.median, "1", _NOTHING)
-        rows.append((one.figure, one.policy, f"{one.ratio.median:.2f}", interval))
+        rows.append((one.figure, one.policy, _times(one.ratio.median), interval))
     return "simulated over this machine's kernel, run by run", ("figure", "policy", "ratio", "95 % interval"), rows
 
 
@@ -381,8 +381,13 @@ def _missed(found: Simulated) -> Iterable[str]:
             of = f"of {counted(len(found.seeds), 'run')}, too few for an interval"
         else:
             of = "from the least to the most of the intervals of all classes"
-        said = ", ".join(f"{kind} {_times(min(values))} to {_times(max(values))}" for kind, values in ends.items())
+        said = ", ".join(f"{kind} {_from_to(values)}" for kind, values in ends.items())
         yield f"{policy} over this machine's kernel, {of}: {said}."
+
+
+def _from_to(ratios: Sequence[float]) -> str:
+    least, most = _times(min(ratios)), _times(max(ratios))
+    return least if least == most else f"{least} to {most}"
 
 
 def _times(ratio: float) -> str:

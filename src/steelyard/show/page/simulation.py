@@ -40,4 +40,4 @@ def _table(one: words.Table) -> Markup:
     title, columns, rows = one
     first_figure = sum(column in words.WORDS for column in columns)
     heading = [tag("h3", f"{title[:1].upper()}{title[1:]}")] if title else []
-    return joined([*heading, table(columns, rows, numbers_from=max(1, first_figure), caption=title)])
+    return joined([*heading, table(columns, rows, numbers_from=max(1, first_figure))])
