@@ -184,8 +184,8 @@ class Conductor:
         return self._budget_s is not None and self._elapsed() + each_s > _PILOT_SHARE * self._budget_s
 
     def _leave_out(self, case: Case) -> None:
-        budget = "" if self._budget_s is None else f": a budget of {self._budget_s:g} s has no room for it"
-        self._append(Skip(subject=case.name, reason=f"left out{budget}"))
+        plan = "the plan" if self._budget_s is None else f"a budget of {self._budget_s:g} s"
+        self._append(Skip(subject=case.name, reason=f"{plan} has no room for it"))
 
     def _left_s(self, planned: Sequence[PlannedCase]) -> float | None:
         """What a budget leaves for the blocks: the sentinels at both ends belong to it."""

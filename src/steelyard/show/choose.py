@@ -137,7 +137,8 @@ def _that_is_able(choice: Choice, load: Load) -> str:
 def _at_worst(choice: Choice) -> str:
     """What it costs to be wrong: how much more than the runner-up the recommended way may take."""
     low = choice.verdict.low if choice.verdict else 0.0
-    return f", which costs at worst {100 * (1 / low - 1):.0f} % more than the next" if 0 < low < 1 else ""
+    worst = round(100 * (1 / low - 1)) if 0 < low < 1 else 0
+    return f", which costs at worst {worst} % more than the next" if worst else ""
 
 
 def ways(choice: Choice, load: Load, console: Console) -> None:
