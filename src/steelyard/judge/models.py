@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import partial
+from typing import Any
 
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Compared, compare_cases
@@ -166,14 +167,16 @@ def _common(cases: Sequence[CaseFinding]) -> list[str]:
 
 
 def _loads(session: Session, cases: Sequence[CaseFinding]) -> list[list[CaseFinding]]:
-    """The cases of each load that several models served, one for each model."""
+    """The cases of each load that several models served, one for each model; the loads by what they ask."""
     if session.header.imported is not None:  # its runs were in no blocks
         return []
     common = _common(cases)
-    groups: dict[tuple[object, ...], dict[str, CaseFinding]] = defaultdict(dict)
+    groups: dict[tuple[Any, ...], dict[str, CaseFinding]] = defaultdict(dict)
     for case in _ours(cases):
         groups[(case.where, *(case.parameters[name] for name in common))].setdefault(case.probe, case)
-    return [list(group.values()) for group in groups.values() if len(group) >= _FEWEST]
+    return [
+        list(group.values()) for _, group in sorted(groups.items(), key=lambda item: item[0]) if len(group) >= _FEWEST
+    ]
 
 
 def _pilot_costs(session: Session, runs: Sequence[CaseRuns]) -> dict[str, float]:
