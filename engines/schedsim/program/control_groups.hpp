@@ -155,8 +155,10 @@ class ControlGroups
             char nothing = 0;
             while (read(ends[0], &nothing, 1) < 0 && errno == EINTR)
                 ;
+            // A process that ends closes its files before it leaves its control group.
             for (const auto &[of, folder] : folders_)
-                rmdir(folder.c_str());
+                for (int tries = 10000; rmdir(folder.c_str()) != 0 && errno == EBUSY && tries > 0; tries--)
+                    usleep(1000);
             _exit(0);
         }
         close(ends[0]);
