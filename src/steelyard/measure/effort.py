@@ -224,7 +224,7 @@ def _counters(tasks: Sequence[int]) -> tuple[dict[str, _Counter], tuple[Skip, ..
     skips: tuple[Skip, ...] = ()
     try:
         for name, (point, _) in _TRACEPOINTS.items():
-            if name == _OPTIONAL and made and not (_TRACING / "events" / point).exists():
+            if name == _OPTIONAL and not (_TRACING / "events" / point).exists():
                 skips = (Skip(subject="waits for a lock", reason=f"the kernel has no tracepoint {point}"),)
                 continue
             made[name] = _Counter(name, tasks)

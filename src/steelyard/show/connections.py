@@ -15,8 +15,6 @@ LEGEND = (
     "Resident memory of user space for each connection; a page that several processes share counts in parts. The "
     "kernel keeps more: sockets, and a kernel's stack for each thread. –: not measured, or not all can wait at once."
 )
-
-
 _STATES = ("idle", "in the wait")
 #: Room that a column takes on a terminal, with the space after it.
 _COLUMN = 13

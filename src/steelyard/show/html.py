@@ -18,7 +18,7 @@ from steelyard.judge.replication import Replication
 from steelyard.judge.report import Judged, Report
 from steelyard.judge.simulation import Simulated
 from steelyard.limits import V8_BYTES, require_addresses
-from steelyard.show import void
+from steelyard.show import naming, void
 from steelyard.show.page import (
     answers,
     claims,
@@ -128,7 +128,7 @@ def _body(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> list[Marku
             parts += own
         else:
             inside = [tag("section", tag("h3", part.title), part.contents, id=part.name) for part in own]
-            title = f"{judged.label[:1].upper()}{judged.label[1:]}"
+            title = naming.capital(judged.label)
             parts.append(_Part(f"session-{number}", title, fold(f"All of {judged.label}, {_when(judged)}", *inside)))
     parts += [
         _Part("error-rates", "How often we are wrong", method.error_rates(report)),
@@ -182,7 +182,7 @@ def _answered(judged: Judged) -> bool:
 
 
 def _of(judged: Judged) -> str:
-    return f"{judged.label[:1].upper()}{judged.label[1:]}, {_when(judged)}"
+    return f"{naming.capital(judged.label)}, {_when(judged)}"
 
 
 def _when(judged: Judged) -> str:

@@ -229,7 +229,7 @@ def page(sessions: Sequence[tuple[Findings, str]], figure: str) -> str:
         if findings.models:
             said += [f"## {_size(findings.models)}", "", *as_markdown(findings.models)]
     if held:
-        said += [f"## {_capital(connections.TITLE)}", "", *connections.as_markdown(held), ""]
+        said += [f"## {naming.capital(connections.TITLE)}", "", *connections.as_markdown(held), ""]
     said += ["## How it was measured", ""]
     for findings, command in sessions:
         said += [_measured(findings), "", "```", f"$ {command}", "```", ""]
@@ -265,14 +265,10 @@ def as_markdown(found: Models) -> list[str]:
     for sheet in sheets(found):
         heads = [", ".join(head) for head in sheet.heads]
         rows = [[markdown.text(title), *map(cell, cells)] for title, cells in sheet.rows]
-        title = [f"### {_capital(sheet.over)}", ""] if sheet.over else []
+        title = [f"### {naming.capital(sheet.over)}", ""] if sheet.over else []
         said += [*title, *markdown.table(["model", *heads], rows, heads), ""]
     said += [legend(found), "", f"All loads: {asked_of_all(found)}.", ""]
     return said
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def bullets(items: Iterable[str]) -> list[str]:

@@ -24,6 +24,11 @@ _PRICES = {
 }
 
 
+def capital(text: str) -> str:
+    """The text as it begins a line; unlike ``capitalize``, names further on keep theirs."""
+    return text[:1].upper() + text[1:]
+
+
 def setting(word: str) -> str:
     """``kind=thread`` as "kind thread", ``@same`` as "one CPU", a variant by its label."""
     if not word.startswith("@"):
@@ -89,7 +94,7 @@ def title(plot: Plot, part: int | None = None) -> str:
         case "curves":
             about = " ".join(word for word in (plot.subject, plot.metric, f"by {plot.x}") if word)
             held = (*(plot.parts[part] if part is not None and plot.parts else ()), *plot.alike)
-            question = f"{plot.question[:1].upper()}{plot.question[1:]}"
+            question = capital(plot.question)
             return ", ".join([f"{question}: {about}", *map(setting, held)])
 
 

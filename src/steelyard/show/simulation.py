@@ -23,7 +23,7 @@ from steelyard.judge.simulation import (
     Simulated,
     YieldSeen,
 )
-from steelyard.show import charts
+from steelyard.show import charts, naming
 from steelyard.show.console import Console, grid, words
 from steelyard.show.markdown import code, text
 from steelyard.show.markdown import table as markdown_table
@@ -115,7 +115,7 @@ def _section(found: Simulated) -> str:
     parts = [f"## {text(found.title)}\n", f"{text(of_what(found))}\n"]
     for title, head, rows in tables(found):
         if title:
-            parts.append(f"\n### {title[0].upper()}{title[1:]}\n")
+            parts.append(f"\n### {naming.capital(title)}\n")
         cells = [tuple(text(cell) for cell in row) for row in rows]
         parts += markdown_table(head, cells, set(head) - WORDS)
         parts.append("")

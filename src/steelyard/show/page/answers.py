@@ -8,6 +8,7 @@ from steelyard.judge.claims import ClaimVerdict
 from steelyard.judge.plots import Plot
 from steelyard.judge.verdicts import ClaimFinding
 from steelyard.show import claims as claim_words
+from steelyard.show import naming
 from steelyard.show.answers import more, ratio, spread
 from steelyard.show.naming import PLACES
 from steelyard.show.page import figures
@@ -38,7 +39,7 @@ def answers(found: Answers, picture: Plot | None) -> Markup:
 
 def _group(group: Group) -> Markup:
     places = [PLACES[place] for place in group.at] if len(group.at) > 1 else ["price"]
-    title = group.title[:1].upper() + group.title[1:]
+    title = naming.capital(group.title)
     return table([title, *places, "times"], (_row(price) for price in group.prices), caption=title)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from steelyard.judge.cases import CaseFinding
 from steelyard.judge.comparisons import Compared, Comparisons
 from steelyard.judge.report import Report
-from steelyard.show import reasons, void
+from steelyard.show import naming, reasons, void
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, table, tag
 from steelyard.units import format_interval, format_quantity
@@ -34,7 +34,7 @@ def _pair(found: Comparisons, label: str, number: int) -> Markup:
     groups: dict[str, list[Compared]] = {}
     for case in found.cases:
         groups.setdefault(case.case.split("/")[0], []).append(case)
-    title = label[:1].upper() + label[1:]
+    title = naming.capital(label)
     return joined(
         [
             tag("h3", f"{title} against session A"),

@@ -217,7 +217,7 @@ def _point(series: Series, number: int, unit: str) -> str:
 
 
 def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
+    return f"{naming.capital(words).rstrip('.')}."
 
 
 def ratios(name: str, title: str, cases: Sequence[Compared], found: Comparisons) -> Markup:
@@ -279,7 +279,7 @@ def models(name: str, found: Models) -> Markup:
 
 def waits(name: str, rows: Sequence[charts.Wait]) -> Markup:
     """How long woken tasks wait under each scheduler; the tables beside it have the same."""
-    title = f"{charts.WAITS[:1].upper()}{charts.WAITS[1:]}"
+    title = naming.capital(charts.WAITS)
     classes, policies = {row.name for row in rows}, {row.policy for row in rows}
     return _figure(
         name,

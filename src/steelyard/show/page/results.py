@@ -99,7 +99,7 @@ def _models(judged: Judged, question: str) -> list[Markup]:
     ]
     of_threads = [tag("h4", "Where a thread a connection is good enough"), listed(models.threads(found))]
     return [
-        tag("h3", _capital(models.TITLE)),
+        tag("h3", naming.capital(models.TITLE)),
         figures.models(f"{judged.prefix}models", found),
         fold("The same in tables", *sheets),
         tag("p", models.legend(found)),
@@ -113,13 +113,9 @@ def _connections(judged: Judged, question: str) -> list[Markup]:
     if not found or question != QUESTION:
         return []
     columns = connections.numbers(found)
-    title = _capital(connections.TITLE)
+    title = naming.capital(connections.TITLE)
     held = table(connections.heads(columns), connections.rows(found, columns), caption=title)
     return [tag("h3", title), held, tag("p", connections.LEGEND)]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _caches(judged: Judged, question: str) -> list[Markup]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.judge.simulation import Simulated
+from steelyard.show import naming
 from steelyard.show import simulation as words
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, definitions, joined, listed, table, tag
@@ -39,5 +40,5 @@ def load(found: Simulated, name: str) -> Markup:
 def _table(one: words.Table) -> Markup:
     title, columns, rows = one
     first_figure = sum(column in words.WORDS for column in columns)
-    heading = [tag("h3", f"{title[:1].upper()}{title[1:]}")] if title else []
+    heading = [tag("h3", naming.capital(title))] if title else []
     return joined([*heading, table(columns, rows, numbers_from=max(1, first_figure))])
