@@ -37,7 +37,7 @@ static unsigned char *fresh(uint64_t pages)
     void *memory = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         probe_skip("%llu MiB can't be had: %s", (unsigned long long)(pages * page >> 20), strerror(errno));
-    madvise(memory, pages * page, MADV_NOHUGEPAGE); /* fails on a kernel without huge pages, where it isn't needed */
+    small_pages(memory, pages * page);
     return memory;
 }
 
@@ -49,7 +49,7 @@ static void setup(struct probe_run *run)
 
 static void batch(struct probe_run *run, uint64_t operations, struct probe_value *value)
 {
-    uint64_t pages = operations < MOST_PAGES ? operations : MOST_PAGES, done = 0, wall_ns = 0, right = 0, faults = 0;
+    uint64_t pages = fewer(operations, MOST_PAGES), done = 0, wall_ns = 0, right = 0, faults = 0;
     (void)run;
     probe_start(value);
     for (; done < operations; done += pages) {
@@ -61,10 +61,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
         right += touched(memory, pages);
         munmap(memory, pages * page);
     }
-    probe_stop(value);
-    value->operations = done;
-    value->wall_ns = wall_ns;
-    value->timed_in_parts = true;
+    probe_stop_parts(value, done, wall_ns);
     probe_count(value, "checked", right == done && faults >= done ? done : 0);
     probe_count(value, "faults", faults);
 }

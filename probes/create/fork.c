@@ -63,7 +63,7 @@ static void setup(struct probe_run *run)
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         probe_skip("%" PRIu64 " MiB can't be had: %s", mebibytes, strerror(errno));
-    madvise(memory, bytes, MADV_NOHUGEPAGE); /* fails on a kernel without huge pages, where it isn't needed */
+    small_pages(memory, bytes);
     touch(memory, bytes);
 }
 

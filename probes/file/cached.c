@@ -74,7 +74,7 @@ static void setup(struct probe_run *run)
         file->memory[0] = 1;
         expect_huge(file->memory, around);
     } else {
-        madvise(file->memory, file->bytes, MADV_NOHUGEPAGE); /* fails where there are none, and isn't needed */
+        small_pages(file->memory, file->bytes);
     }
     for (uint64_t at = 0; !file->fresh && at < file->size; at++)
         file->memory[at] = file_byte(at, page);
@@ -84,7 +84,7 @@ static void setup(struct probe_run *run)
 /* All buffers are given back first, so that a round begins with memory that nobody has touched. */
 static void read_into_new(const struct file *file, uint64_t operations, struct probe_value *value)
 {
-    const uint64_t count = operations < file->buffers ? operations : file->buffers;
+    const uint64_t count = fewer(operations, file->buffers);
     uint64_t done = 0, wall_ns = 0, right = 0, faults = 0;
     probe_start(value);
     for (; done < operations; done += count) {
@@ -97,10 +97,7 @@ static void read_into_new(const struct file *file, uint64_t operations, struct p
         right += taken >= 1 && (file->huge || taken >= count) ? moved : 0;
         faults += taken;
     }
-    probe_stop(value);
-    value->operations = done;
-    value->wall_ns = wall_ns;
-    value->timed_in_parts = true;
+    probe_stop_parts(value, done, wall_ns);
     probe_count(value, "checked", right);
     probe_count(value, "bytes", done * file->size);
     probe_count(value, "faults", faults);

@@ -7,6 +7,7 @@
 #define STEELYARD_FILE_FILES_HPP
 
 #include "probe.hpp"
+#include "descriptors.h" /* wants the one above */
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +16,6 @@
 #include <random>
 #include <string>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -37,7 +37,7 @@ public:
     /* named: they can be opened again, by the name that name(i) gives. */
     file_set(std::size_t count, std::size_t size, bool direct, bool named = false) : size_(size), named_(named)
     {
-        allow(count);
+        descriptors_allow(count);
         std::vector<std::uint64_t> contents(size / sizeof(std::uint64_t));
         for (std::size_t file = 0; file < count; file++) {
             names_.push_back(std::to_string(file));
@@ -103,17 +103,6 @@ public:
             if (word % words != 0 && into[word] != word_of(file(i), word))
                 return false;
         return true;
-    }
-
-    /* Skips the run unless so many files may be open at once. */
-    static void allow(std::size_t count)
-    {
-        rlimit limit{};
-        getrlimit(RLIMIT_NOFILE, &limit);
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-        if (limit.rlim_cur < count + 64)
-            probe_skip("%zu files cannot be open at once here: raise ulimit -n", count);
     }
 
 private:

@@ -201,7 +201,7 @@ static void setup(probe_run *run)
                    size, page);
     if (libaio && probe_is(run, "cache", "cached"))
         probe_caveat("libaio reads what is cached within the call that hands it over: nothing overlaps");
-    file_set::allow(files + tasks);
+    descriptors_allow(files + tasks);
     const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     if (tasks * size > memory / 4)
         probe_skip("the buffers of so many tasks are %zu MiB, more than a quarter of the memory", tasks * size >> 20);

@@ -29,10 +29,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
         unmap_all(regions, count);
         right += fewer(mapped, regions_that_are(regions, count, false));
     }
-    probe_stop(value);
-    value->operations = done;
-    value->wall_ns = wall_ns;
-    value->timed_in_parts = true;
+    probe_stop_parts(value, done, wall_ns);
     probe_count(value, "checked", right);
 }
 

@@ -50,7 +50,7 @@ static void setup(struct probe_run *run)
     if (memory == MAP_FAILED)
         probe_skip("%" PRIu64 " MiB cannot be had: %s", region->bytes >> 20, strerror(errno));
     region->memory = (unsigned char *)memory + page; /* no neighbour that it could be joined with */
-    madvise(region->memory, region->bytes, MADV_NOHUGEPAGE); /* fails where there are none, and isn't needed */
+    small_pages(region->memory, region->bytes);
     make_writable(region, page);
     run->state = region;
 }

@@ -95,11 +95,6 @@ static inline void regions_teardown(struct probe_run *run)
     free(regions);
 }
 
-static inline uint64_t fewer(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Declarations of the usual parameters. */
 #define REGIONS_PARAMS \
     {.name = "pages", .doc = "pages of the smallest size in a region", .unit = "1", .sweep = "1,10,1000", \

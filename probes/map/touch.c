@@ -58,7 +58,7 @@ static void map_one(const struct mappings *m, uint64_t number)
     if (m->kind == HUGE && madvise(m->at[number], m->bytes, MADV_HUGEPAGE) != 0)
         probe_skip("huge pages cannot be asked for: %s", strerror(errno));
     if (m->kind != HUGE)
-        madvise(m->at[number], m->bytes, MADV_NOHUGEPAGE); /* fails where there are none, and isn't needed */
+        small_pages(m->at[number], m->bytes);
 }
 
 /* The addresses stay taken, so that nothing else comes to lie there. */
@@ -129,7 +129,7 @@ static void setup(struct probe_run *run)
 static void batch(struct probe_run *run, uint64_t operations, struct probe_value *value)
 {
     const struct mappings *m = run->state;
-    const uint64_t count = operations < m->most ? operations : m->most;
+    const uint64_t count = fewer(operations, m->most);
     const bool writes = m->kind != ZERO && m->kind != CACHED;
     uint64_t done = 0, wall_ns = 0, right = 0, faults = 0;
     probe_start(value);
@@ -152,10 +152,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
         }
         faults += taken;
     }
-    probe_stop(value);
-    value->operations = done;
-    value->wall_ns = wall_ns;
-    value->timed_in_parts = true;
+    probe_stop_parts(value, done, wall_ns);
     probe_count(value, "checked", right);
     probe_count(value, "faults", faults);
 }

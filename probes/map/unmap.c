@@ -21,7 +21,7 @@ static bool write_all(struct regions *regions, uint64_t count)
     uint64_t pages = count * (regions->bytes / regions->page), before = minor_faults();
     for (uint64_t i = 0; i < count; i++) {
         volatile unsigned char *memory = regions->at[i];
-        madvise(regions->at[i], regions->bytes, MADV_NOHUGEPAGE); /* fails where there are none, and isn't needed */
+        small_pages(regions->at[i], regions->bytes);
         for (uint64_t offset = 0; offset < regions->bytes; offset += regions->page)
             memory[offset] = 1;
     }
@@ -42,10 +42,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
         wall_ns += probe_now_ns() - begin_ns;
         right += written ? fewer(unmapped, regions_that_are(regions, count, false)) : 0;
     }
-    probe_stop(value);
-    value->operations = done;
-    value->wall_ns = wall_ns;
-    value->timed_in_parts = true;
+    probe_stop_parts(value, done, wall_ns);
     probe_count(value, "checked", right);
     probe_count(value, "pages", done * (regions->bytes / regions->page));
 }

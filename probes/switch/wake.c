@@ -117,10 +117,7 @@ static void batch(struct probe_run *run, uint64_t operations, struct probe_value
         else if (++lost == MOST_LOST && done == 0)
             probe_skip("the kernel lets woken threads preempt: in none of %d rounds did the waker keep the CPU", MOST_LOST);
     }
-    probe_stop(value);
-    value->operations = done;
-    value->wall_ns = wall_ns;
-    value->timed_in_parts = true;
+    probe_stop_parts(value, done, wall_ns);
     /* Each of them has seen each of its words, those of lost rounds as well. */
     bool seen = woken_by_their_own_count(dormitory) - before == all;
     probe_count(value, "checked", seen ? done : 0);

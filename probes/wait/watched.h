@@ -10,13 +10,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "probe.h"
-
-#define WATCHED_RESERVE 64 /* descriptors for everything else */
+#include "descriptors.h"
 
 struct watched {
     int count, ready; /* how many there are, and how many of them are ready: the last ones */
@@ -28,27 +25,11 @@ static inline bool watched_is_ready(const struct watched *watched, int number)
     return number >= watched->count - watched->ready;
 }
 
-static inline void watched_allow(int count)
-{
-    struct rlimit limit;
-    const rlim_t wanted = (rlim_t)count + WATCHED_RESERVE;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        probe_fail("cannot read the limit of open files: %s", strerror(errno));
-    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < wanted)
-        probe_skip("%d descriptors need a limit of %llu open files, and it is %llu; as root: ulimit -Hn %llu", count,
-                   (unsigned long long)wanted, (unsigned long long)limit.rlim_max, (unsigned long long)wanted);
-    if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < wanted) {
-        limit.rlim_cur = wanted;
-        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-            probe_skip("the limit of open files cannot be set to %llu: %s", (unsigned long long)wanted, strerror(errno));
-    }
-}
-
 static inline struct watched *watched_new(const struct probe_run *run)
 {
     struct watched *watched = calloc(1, sizeof *watched);
     const int count = (int)probe_integer(run, "descriptors");
-    watched_allow(count);
+    descriptors_allow((uint64_t)count);
     if (!watched || !(watched->fd = calloc((size_t)count, sizeof *watched->fd)))
         probe_fail("out of memory");
     watched->count = count;

@@ -34,6 +34,17 @@ static inline uint64_t round_up(uint64_t number, uint64_t to)
     return (number + to - 1) / to * to;
 }
 
+static inline uint64_t fewer(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Fails on a kernel without huge pages, where it isn't needed. */
+static inline void small_pages(void *memory, uint64_t bytes)
+{
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+}
+
 /* What stands at a byte of a file of known contents: never 0, and another in the next page. */
 static inline unsigned char file_byte(uint64_t offset, uint64_t page)
 {

@@ -272,6 +272,14 @@ void probe_stop(struct probe_value *value)
                                              end[e].running_ns - value->counted[e].running_ns};
 }
 
+void probe_stop_parts(struct probe_value *value, uint64_t operations, uint64_t wall_ns)
+{
+    probe_stop(value);
+    value->operations = operations;
+    value->wall_ns = wall_ns;
+    value->timed_in_parts = true;
+}
+
 /* --- printing ------------------------------------------------------------------------------------------------ */
 
 static void print_string(const char *text)

@@ -51,8 +51,7 @@ struct probe_value {
     uint64_t voluntary, involuntary, minor_faults;
     uint64_t run_delay_ns; /* time the probe's first thread was runnable and not running */
     bool has_user_system;  /* false while contexts are live processes: only their sum can be read */
-    bool timed_in_parts;   /* set by a batch whose own wall_ns leaves out much of what lies between start and stop: CPU
-                              times, switches and counters of all that would be taken for those of the timed parts */
+    bool timed_in_parts;   /* private: CPU times, switches and counters are of more than the timed parts */
     int counts, readings;
     struct { const char *name; uint64_t count; } count[PROBE_MAX_COUNTS];
     struct { const char *name; double reading; } reading[PROBE_MAX_COUNTS];
@@ -117,6 +116,9 @@ int probe_main_of(struct probe_build build, const struct probe *probe, int argc,
 /* Bounds of the timed part: the clock is read last in start and first in stop. */
 void probe_start(struct probe_value *value);
 void probe_stop(struct probe_value *value);
+/* Instead of probe_stop, of a batch that reads the clock around parts of what it does: `wall_ns` of them all, in which
+ * `operations` were done. CPU times, switches and counters are left out: much of them lies between the parts. */
+void probe_stop_parts(struct probe_value *value, uint64_t operations, uint64_t wall_ns);
 
 /* Facts of a value. `name` must be a string literal. */
 void probe_count(struct probe_value *value, const char *name, uint64_t count);
