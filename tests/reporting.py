@@ -101,10 +101,10 @@ def the_golden_session() -> Session:
     return sessions.read(GOLDEN / "whole.session.jsonl")
 
 
-def printed(show: Callable[..., None], *arguments: object) -> str:
-    """What a function prints on a wide console, which is its last argument."""
+def printed(show: Callable[..., None], *arguments: object, width: int = 150, **options: object) -> str:
+    """What a function prints on a wide console, which is its last positional argument."""
     out = io.StringIO()
-    show(*arguments, Console(file=out, width=150))
+    show(*arguments, Console(file=out, width=width), **options)
     return out.getvalue()
 
 

@@ -31,7 +31,7 @@ def command(
     session
         Session file; the newest one of the sessions folder when left out.
     all_
-        Print every figure and every doubt of a first session, too.
+        Print every figure and every doubt, however many lines they are.
     code
         Print what the compilers made of the loops that were timed instead, where the build kept it (``code/*``).
     json
@@ -44,6 +44,6 @@ def command(
     elif code:
         machine_code.show(findings, output.console())
     elif all_:
-        shown.show(findings, output.console())
+        shown.show(findings, output.console(), whole=True)
     else:
         show_session(kept, findings)

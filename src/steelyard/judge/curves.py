@@ -131,7 +131,7 @@ def _curve(session: Session, name: str, metric: str, held: tuple[str, ...], case
 
 
 def find_matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matrix, ...]:
-    """A matrix for every family of ways that shares its main metric and its first integer parameter."""
+    """A matrix for every family of ways that share their main metric, by their first integer parameter that varies."""
     families: dict[str, list[CaseFinding]] = defaultdict(list)
     for case in cases:
         family = session.header.probes[case.probe].descriptor.family
@@ -148,9 +148,11 @@ def find_matrices(session: Session, cases: Sequence[CaseFinding]) -> tuple[Matri
             for key in set(case.parameters) - common
             if len({other.parameters[key] for other in members if other.probe == case.probe}) > 1
         }
+        several = {name for name in common if len({case.parameters[name] for case in members}) > 1}
         for case in members:
             parameters = session.header.probes[case.probe].descriptor.parameters
-            swept = next((p.name for p in parameters if p.type == "integer" and p.name in common), None)
+            integers = [p.name for p in parameters if p.type == "integer" and p.name in common]
+            swept = next((name for name in integers if name in several), integers[0] if integers else None)
             if swept is not None:
                 own = [f"{key}={value}" for key, value in case.parameters.items() if (case.probe, key) in varied]
                 name = (case.title or way_of(case.probe, family.partition("/")[2]), *own)

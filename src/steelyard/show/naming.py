@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # progress needs names, and a command that only prints none o
 
 #: Where the contexts of a case run, in words, by the identifier of the placement.
 PLACES = {"same": "one CPU", "cross": "two CPUs", "free": "unpinned"}
+#: Fewer cases have nothing that is worth saying once.
+_FEWEST_ALIKE = 3
 _NAME = re.compile(r"(?P<probe>[^\[@]+)(?:\[(?P<settings>[^\]]*)\])?(?P<where>@.*)?")
 _PRICES = {
     ("B", "lower"): "How much memory one takes",
@@ -49,7 +51,33 @@ def called(title: str, words: Iterable[str]) -> str:
 
 def of_case(case: CaseFinding) -> str:
     """The title of its mechanism with its settings."""
-    return called(case.called, (*(f"{key}={value}" for key, value in case.parameters.items()), case.where))
+    return called(case.called, _settings_of(case))
+
+
+def _settings_of(case: CaseFinding) -> tuple[str, ...]:
+    return (*(f"{key}={value}" for key, value in case.parameters.items()), case.where)
+
+
+class Alike:
+    """What several cases have alike, so that it can be said once beside them, and what sets each of them apart.
+
+    Of fewer than three cases it is nothing: a line more would say no more.
+    """
+
+    def __init__(self, cases: Iterable[CaseFinding]) -> None:
+        members = [case.parameters for case in cases]
+        first = members[0] if len(members) >= _FEWEST_ALIKE else {}
+        self.settings = tuple(
+            f"{key}={value}" for key, value in first.items() if all(of.get(key) == value for of in members)
+        )
+
+    def own(self, settings: Iterable[str]) -> tuple[str, ...]:
+        """Those of these settings that the others do not all have."""
+        return tuple(word for word in settings if word not in self.settings)
+
+    def of_case(self, case: CaseFinding) -> str:
+        """The title of its mechanism with what sets it apart."""
+        return called(case.called, self.own(_settings_of(case)))
 
 
 def of_spot(spot: Spot) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -23,37 +24,57 @@ _BAR_WIDTH = 40
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 #: With more of them nobody reads on: cases then have one line each, and so have curves.
-_MANY_CASES = 60
+_MANY_LINES = 150
 _MANY_CURVES = 12
 
 
-def show(findings: Findings, console: Console) -> None:
-    """The whole session: what machine, the price lists, the tables, the curves, and every doubt."""
+def show(findings: Findings, console: Console, *, whole: bool = False) -> None:
+    """The session: what machine, the price lists, the tables, the curves, and every doubt.
+
+    ``whole``: each case by all of its metrics, however many lines they are.
+    """
     _head(findings, console)
-    for prices in findings.prices:
-        _price_list(prices, findings, console)
     shown = [case for case in findings.cases if not case.control]
-    metrics = _main_metric if len(shown) > _MANY_CASES else _all_metrics
-    for question, members in groupby(shown, key=lambda case: case.probe.split("/")[0]):
-        _question(question, list(members), metrics, console)
+    by_question: dict[str, list[CaseFinding]] = {}
+    for case in shown:
+        by_question.setdefault(_question_of(case.probe), []).append(case)
+    alike = defaultdict(lambda: naming.Alike(()), {key: naming.Alike(of) for key, of in by_question.items()})
+    for question, lists in groupby(findings.prices, key=lambda prices: prices.question):
+        for prices in lists:
+            _price_list(prices, findings, alike[question], console)
+        _said_of_all(alike[question], console)
+    metrics = _all_metrics if whole or sum(1 + len(case.others) for case in shown) <= _MANY_LINES else _main_metric
+    for question, members in by_question.items():
+        _question(question, members, alike[question], metrics, console)
     if metrics is _main_metric:
-        console.print(f"{len(shown)} cases, each by its main metric; `steelyard show --json` has the others")
+        console.print(f"{len(shown)} cases, each by its main metric; `steelyard show --all` has the others")
         console.print()
     for matrix in findings.matrices:
-        _matrix(matrix, console)
+        _matrix(matrix, alike[_question_of(matrix.family)], console)
     tables.show(findings.tables, console)
     models.show(findings.models, console)
     connections.show(findings.holders, console)
     if len(findings.curves) > _MANY_CURVES:
-        _short_curves(findings.curves, console)
+        _short_curves(findings.curves, alike, console)
     else:
         for curve in findings.curves:
-            _curve(curve, console)
+            _curve(curve, alike[_question_of(curve.probe)], console)
     listed(console, "how much they keep up with", (figure_text.knee(knee) for knee in findings.knees))
     listed(console, "how much more several threads do", (figure_text.scaling(one) for one in findings.scalings))
     _caches(findings, console)
-    _doubts(findings, console)
+    _doubts(findings, alike, console)
     _foot(findings, console)
+
+
+def _question_of(name: str) -> str:
+    """The question of a probe or of a family."""
+    return name.partition("/")[0]
+
+
+def _said_of_all(alike: naming.Alike, console: Console) -> None:
+    if alike.settings:
+        console.print(f"all: {' '.join(alike.settings)}", style="dim")
+        console.print()
 
 
 def _head(findings: Findings, console: Console) -> None:
@@ -71,9 +92,9 @@ def _head(findings: Findings, console: Console) -> None:
     console.print()
 
 
-def _label(case: CaseFinding) -> str:
-    inner = " ".join(f"{key}={value}" for key, value in case.parameters.items())
-    return f"  {inner} {case.where}" if inner else f"  {case.where}"
+def _label(case: CaseFinding, alike: naming.Alike) -> str:
+    own = alike.own(f"{key}={value}" for key, value in case.parameters.items())
+    return f"  {' '.join((*own, case.where))}"
 
 
 #: Columns in order; those with the highest number are left out first where the terminal is narrow.
@@ -96,32 +117,34 @@ _WORDS = ("case", "way", "of one", "runtime")
 _GAP = 2
 
 
-def _main_metric(case: CaseFinding) -> list[dict[str, Cell]]:
-    return [_row(case)]
+_Rows = Callable[[CaseFinding, naming.Alike], list[dict[str, Cell]]]
 
 
-def _all_metrics(case: CaseFinding) -> list[dict[str, Cell]]:
+def _main_metric(case: CaseFinding, alike: naming.Alike) -> list[dict[str, Cell]]:
+    return [_row(case, alike)]
+
+
+def _all_metrics(case: CaseFinding, alike: naming.Alike) -> list[dict[str, Cell]]:
     others = ({"case": words(f"    {other.metric}", style="dim"), **_figure_cells(other)} for other in case.others)
-    return [_row(case), *others]
+    return [_row(case, alike), *others]
 
 
 def _question(
-    question: str,
-    cases: Sequence[CaseFinding],
-    metrics: Callable[[CaseFinding], list[dict[str, Cell]]],
-    console: Console,
+    question: str, cases: Sequence[CaseFinding], alike: naming.Alike, metrics: _Rows, console: Console
 ) -> None:
     rows: list[dict[str, Cell]] = []
     for _, members in groupby(cases, key=lambda case: case.probe):
         group = list(members)
         rows.append({"case": words(*_mechanism(group[0])), "median": words(group[0].main.metric, style="dim")})
         for case in group:
-            rows += metrics(case)
+            rows += metrics(case, alike)
     counted = dict.fromkeys((figure_text.counter(figure) for case in cases for figure in case.counters), _COUNTERS)
     _grid(rows, {**_COLUMNS, **counted}, question, console)
     for operation, probes in grouped((case.operation, case.called) for case in cases):
         console.print(f"{', '.join(probes)}: one operation is {operation}", style="dim")
-    console.print()
+    _said_of_all(alike, console)
+    if not alike.settings:
+        console.print()
 
 
 def _mechanism(case: CaseFinding) -> list[str | tuple[str, str]]:
@@ -152,9 +175,9 @@ def _that_fit(rows: Sequence[dict[str, Cell]], ranks: Mapping[str, int], width: 
     return list(widths)
 
 
-def _row(case: CaseFinding) -> dict[str, Cell]:
+def _row(case: CaseFinding, alike: naming.Alike) -> dict[str, Cell]:
     return {
-        "case": _label(case),
+        "case": _label(case, alike),
         **_figure_cells(case.main),
         "less overhead": figure_text.net(case.main),
         "user": _maybe(case.user_s, "s"),
@@ -196,10 +219,11 @@ def _bar(share: float) -> str:
     return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
-def _curve(curve: Curve, console: Console) -> None:
+def _curve(curve: Curve, alike: naming.Alike, console: Console) -> None:
     """A curve as bars on a log scale from a third of the smallest point, so that every point has a bar."""
     named = f"{curve.title} ({curve.probe})" if curve.title else curve.probe
-    console.print(f"{named} {curve.metric} by {curve.parameter}, {naming.settings(curve.settings)}", style="bold")
+    held = naming.settings(alike.own(curve.settings))
+    console.print(f"{named} {curve.metric} by {curve.parameter}, {held}", style="bold")
     table = grid((curve.parameter, "median", "(log scale)"), (curve.parameter, "median"))
     medians = [point.median for point in curve.points if point.median > 0]
     floor = math.log(min(medians) / 3) if medians else 0.0
@@ -211,15 +235,15 @@ def _curve(curve: Curve, console: Console) -> None:
     console.print()
 
 
-def _short_curves(curves: Sequence[Curve], console: Console) -> None:
+def _short_curves(curves: Sequence[Curve], alike: Mapping[str, naming.Alike], console: Console) -> None:
     """A line each: the first and the last point, and between them all points, from the curve's least to its largest.
 
     The scale is logarithmic and covers a factor of two at least, so that noise does not look like growth.
     """
     groups: dict[tuple[str, str, str], list[Curve]] = {}
     for curve in curves:
-        groups.setdefault((curve.probe.split("/")[0], curve.metric, curve.parameter), []).append(curve)
-    for (_, metric, parameter), members in groups.items():
+        groups.setdefault((_question_of(curve.probe), curve.metric, curve.parameter), []).append(curve)
+    for (question, metric, parameter), members in groups.items():
         title = f"{metric} by {parameter}, first and last point (each curve on a log scale of its own)"
         console.print(words(title, style="bold"))
         table = grid(show_header=False)
@@ -229,7 +253,8 @@ def _short_curves(curves: Sequence[Curve], console: Console) -> None:
             first, last = (format_quantity(curve.points[end].median, curve.unit) for end in (0, -1))
             medians = [point.median for point in curve.points]
             way = curve.title or way_of(curve.probe)
-            table.add_row(way, naming.settings(curve.settings), first, steps.of(medians, medians), last)
+            held = naming.settings(alike[question].own(curve.settings))
+            table.add_row(way, held, first, steps.of(medians, medians), last)
         console.print(table)
         console.print()
 
@@ -247,26 +272,26 @@ _PRICE_COLUMNS = {
 }
 
 
-def _price_list(prices: PriceList, findings: Findings, console: Console) -> None:
+def _price_list(prices: PriceList, findings: Findings, alike: naming.Alike, console: Console) -> None:
     """A line a way, the best first; numbers of contexts and the like as the way's own table has them first."""
     cases = {case.case: case for case in findings.cases}
-    rows = [_price(cases[name]) for name in prices.cases]
-    at = " ".join([prices.question, *prices.sizes, *([prices.where] if prices.where else [])])
+    rows = [_price(cases[name], alike) for name in prices.cases]
+    at = " ".join([prices.question, *alike.own(prices.sizes), *([prices.where] if prices.where else [])])
     title = f"{at}, the price list: every way once, the best first"
     others = dict.fromkeys((name for row in rows for name in row if name not in _PRICE_COLUMNS), 2)
     _grid(rows, {**_PRICE_COLUMNS, **others}, title, console)
     if prices.runner_up:
-        first, second = (naming.of_case(cases[name]) for name in prices.cases[:2])
+        first, second = (alike.of_case(cases[name]) for name in prices.cases[:2])
         console.print(words(f"{second} against {first}: {comparison.verdict(prices.runner_up, MARGIN)}"))
     if any("switched" in row for row in rows):
         console.print(_SWITCHES_SAID, style="dim")
     console.print()
 
 
-def _price(case: CaseFinding) -> dict[str, Cell]:
+def _price(case: CaseFinding, alike: naming.Alike) -> dict[str, Cell]:
     cells = _figure_cells(case.main)
     return {
-        "way": words(*_mechanism(case), _label(case)[1:]),
+        "way": words(*_mechanism(case), _label(case, alike)[1:]),
         "cost": cells["median"],
         "95 % interval": cells.get("95 % interval", ""),
         "of one": words(case.main.metric, style="dim"),
@@ -283,7 +308,7 @@ def _price_of_other_kinds(case: CaseFinding) -> dict[str, Cell]:
     return {name: words(f"{count:.2f}") for name, count in counts.items() if count is not None}
 
 
-def _matrix(matrix: Matrix, console: Console) -> None:
+def _matrix(matrix: Matrix, alike: naming.Alike, console: Console) -> None:
     """Ways down, the parameter across, a published figure below ours; split where the terminal is narrow."""
     said = "published in brackets" + (
         "; unpinned: a mixture of one CPU and several" if "@free" in matrix.settings else ""
@@ -300,7 +325,8 @@ def _matrix(matrix: Matrix, console: Console) -> None:
             room -= widths[left[0]] + _GAP
             shown.append(left.pop(0))
         table = grid((matrix.parameter, *map(str, shown)), [str(x) for x in shown])
-        title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {naming.settings(matrix.settings)} ({said})"
+        held = naming.settings(alike.own(matrix.settings))
+        title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {held} ({said})"
         console.print(words(title, style="bold"))
         for number, way in enumerate(ways):
             table.add_row(way, *(lines(*cells[x][number]) for x in shown))
@@ -315,13 +341,16 @@ def _caches(findings: Findings, console: Console) -> None:
         listed(console, title, caches.sentences(findings.caches))
 
 
-def _doubts(findings: Findings, console: Console) -> None:
+def _doubts(findings: Findings, alike: Mapping[str, naming.Alike], console: Console) -> None:
     """Caveats once each with the cases they belong to, then failures, skips and what disturbed the machine."""
 
     def named(case: str) -> str:
         return naming.with_name(case, findings.titles)
 
-    doubts = ((reasons.said(caveat), named(case.case)) for case in findings.cases for caveat in case.caveats)
+    def in_words(case: CaseFinding) -> str:
+        return named(case.case) if case.control else alike[_question_of(case.probe)].of_case(case)
+
+    doubts = ((reasons.said(caveat), in_words(case)) for case in findings.cases for caveat in case.caveats)
     listed(console, "caveats", said_once(doubts))
     listed(
         console,

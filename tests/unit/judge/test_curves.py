@@ -80,6 +80,14 @@ def test_a_parameter_of_one_way_is_named_in_its_column_where_it_varies():
     assert set(matrix.ways) == {("a",), ("b",), ("c", "undo=no"), ("c", "undo=yes")}
 
 
+def test_a_matrix_goes_along_the_first_number_that_varies():
+    served = {
+        f"serve/answer_{way}[rate=0,wait={wait}]@same": steady(1e-6 * (1 + wait)) for way in WAYS for wait in (0, 20)
+    }
+    [matrix] = judge(weighed(served, family="answer")).matrices
+    assert (matrix.parameter, matrix.settings, list(matrix.rows)) == ("wait", ("rate=0", "@same"), [0, 20])
+
+
 def test_placements_are_separate_matrices():
     costs = {
         f"message/carry_{way}[size={size}]@{placement}": steady(1e-6)

@@ -136,11 +136,11 @@ def many(number: int) -> list[CaseFinding]:
 
 
 def test_few_cases_show_all_their_metrics_and_many_the_main_one_and_where_the_others_are():
-    assert "another" in shown(*many(60))
-    text = shown(*many(61))
+    assert "another" in shown(*many(75))
+    text = shown(*many(76))
     assert "another" not in text
-    assert "61 cases" in text
-    assert "--json" in text
+    assert "76 cases" in text
+    assert "show --all" in text
 
 
 def test_two_modes_are_shown_instead_of_one_number():
@@ -253,6 +253,46 @@ def test_a_price_list_of_bytes_has_the_other_bytes_beside_them_and_no_switches()
     assert "kernel_stack" in heads
     assert not {"switches", "resume"} & set(heads.split())
     assert "16.0 kB" in line
+
+
+def served(*models: str, waits: tuple[int, ...] = (0, 20)) -> list[CaseFinding]:
+    """Cases with as many settings as those of a server have, of which one varies."""
+    held = {name: number for number, name in enumerate(("rate", "connections", "work_ns", "depth", "locked_percent"))}
+    return [
+        a_case_finding(
+            case=f"switch/{model}[{','.join(f'{key}={value}' for key, value in held.items())},wait={wait}]@same",
+            probe=f"switch/{model}",
+            title=f"model {model}",
+            parameters={**held, "wait": wait},
+        )
+        for model in models
+        for wait in waits
+    ]
+
+
+def test_what_all_cases_of_a_question_have_alike_is_said_once_and_no_figure_is_cut_for_it():
+    cases = served("a", "b", "c")
+    prices = PriceList(question="switch", unit="s", cases=tuple(case.case for case in cases[::2]), sizes=("wait=0",))
+    with_doubts = [replace(case, caveats=("it was Monday",)) for case in cases]
+    text = printed(session.show, the_findings(*with_doubts, prices=(prices,)), width=100)
+    assert text.count("all: rate=0 connections=1 work_ns=2 depth=3 locked_percent=4") == 2  # of the list and the table
+    assert text.count("locked_percent") == 2
+    assert "switch wait=0, the price list" in text
+    assert text.count("[48.0, 52.0]") == 3 + 6
+    assert "model a, wait 0, one CPU and 5 more: it was Monday" in text
+
+
+def test_of_two_cases_each_has_all_its_settings():
+    text = shown(*served("a"))
+    assert "all:" not in text
+    assert text.count("locked_percent=4") == 2
+
+
+def test_every_metric_is_there_for_who_asks_for_the_whole():
+    others = tuple(a_figure(metric=f"another{number}") for number in range(30))
+    findings = the_findings(*(replace(case, others=others) for case in served("a", "b", "c")))
+    assert "another29" not in printed(session.show, findings)
+    assert printed(session.show, findings, whole=True).count("another29") == 6
 
 
 def curves(number: int, *costs: float) -> tuple[Curve, ...]:

@@ -54,6 +54,7 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
     asked = {technique.probe: technique for technique in judged.setup.techniques}
     counters = list(dict.fromkeys(figure_text.counter(figure) for case in cases for figure in case.counters))
     mechanisms = list(dict.fromkeys(case.probe for case in cases))
+    alike = naming.Alike(cases)
     plots = [plot for plot in judged.curves if plot.question == question]
     knees = [knee for knee in judged.findings.knees if knee.probe.split("/")[0] == question]
     scalings = [one for one in judged.findings.scalings if one.probe.split("/")[0] == question]
@@ -67,15 +68,16 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
             figures.short_curves([plot for plot in plots if not plot.drawn]),
             *([listed(figure_text.knee(knee) for knee in knees)] if knees else []),
             *([listed(figure_text.scaling(one) for one in scalings)] if scalings else []),
-            *(_matrix(matrix) for matrix in matrices),
+            *(_matrix(matrix, alike) for matrix in matrices),
             *_caches(judged, question),
             fold(
                 f"Every figure of {question}",
                 table(
                     (*_HEAD, *counters),
-                    (row for case in cases for row in _rows(case, counters)),
+                    (row for case in cases for row in _rows(case, alike, counters)),
                     caption=f"Every figure of {question}",
                 ),
+                *([tag("p", f"All cases: {naming.settings(alike.settings)}.")] if alike.settings else []),
             ),
             fold(
                 "What one operation is",
@@ -127,10 +129,10 @@ def _caches(judged: Judged, question: str) -> list[Markup]:
     return [tag("h3", title), listed(caches.sentences(levels))]
 
 
-def _rows(case: CaseFinding, columns: list[str]) -> list[tuple[str, ...]]:
+def _rows(case: CaseFinding, alike: naming.Alike, columns: list[str]) -> list[tuple[str, ...]]:
     counters = {figure_text.counter(each): format_quantity(each.median, each.unit) for each in case.counters}
     first = (
-        named(naming.of_case(case), case.case),
+        named(alike.of_case(case), case.case),
         *_figure(case.main),
         _maybe(case.user_s, "s"),
         _maybe(case.system_s, "s"),
@@ -166,9 +168,9 @@ def _figure(figure: Figure) -> tuple[str, ...]:
     return centre, interval, figure_text.net(figure), *ends, str(figure.n)
 
 
-def _matrix(matrix: Matrix) -> Markup:
+def _matrix(matrix: Matrix, alike: naming.Alike) -> Markup:
     """Ways down, the parameter across, as studies print them turned by a quarter so that many ways fit."""
-    title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {naming.settings(matrix.settings)}"
+    title = f"{matrix.family} {matrix.metric} by {matrix.parameter}, {naming.settings(alike.own(matrix.settings))}"
     rows = [
         (
             naming.called(way[0], way[1:]),
