@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from steelyard.units import format_quantity
@@ -49,12 +49,13 @@ def called(title: str, words: Iterable[str]) -> str:
     return ", ".join([*([title] if title else []), *map(setting, words)])
 
 
-def of_case(case: CaseFinding) -> str:
-    """The title of its mechanism with its settings."""
-    return called(case.called, _settings_of(case))
+def of_case(case: CaseFinding, said: Collection[str] = ()) -> str:
+    """The title of its mechanism with its settings, but for those that are said elsewhere."""
+    return called(case.called, (word for word in settings_of(case) if word not in said))
 
 
-def _settings_of(case: CaseFinding) -> tuple[str, ...]:
+def settings_of(case: CaseFinding) -> tuple[str, ...]:
+    """Its parameters as they can be typed, and its placement."""
     return (*(f"{key}={value}" for key, value in case.parameters.items()), case.where)
 
 
@@ -74,10 +75,6 @@ class Alike:
     def own(self, settings: Iterable[str]) -> tuple[str, ...]:
         """Those of these settings that the others do not all have."""
         return tuple(word for word in settings if word not in self.settings)
-
-    def of_case(self, case: CaseFinding) -> str:
-        """The title of its mechanism with what sets it apart."""
-        return called(case.called, self.own(_settings_of(case)))
 
 
 def of_spot(spot: Spot) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -93,8 +93,7 @@ def _head(findings: Findings, console: Console) -> None:
 
 
 def _label(case: CaseFinding, alike: naming.Alike) -> str:
-    own = alike.own(f"{key}={value}" for key, value in case.parameters.items())
-    return f"  {' '.join((*own, case.where))}"
+    return f"  {' '.join(alike.own(naming.settings_of(case)))}"
 
 
 #: Columns in order; those with the highest number are left out first where the terminal is narrow.
@@ -275,23 +274,27 @@ _PRICE_COLUMNS = {
 def _price_list(prices: PriceList, findings: Findings, alike: naming.Alike, console: Console) -> None:
     """A line a way, the best first; numbers of contexts and the like as the way's own table has them first."""
     cases = {case.case: case for case in findings.cases}
-    rows = [_price(cases[name], alike) for name in prices.cases]
+    ways = naming.Alike(cases[name] for name in prices.cases)
+    said = {*ways.settings, prices.where}
+    rows = [_price(cases[name], said) for name in prices.cases]
+    if len({words(row["runtime"]).plain for row in rows}) == 1:
+        rows = [{name: cell for name, cell in row.items() if name != "runtime"} for row in rows]
     at = " ".join([prices.question, *alike.own(prices.sizes), *([prices.where] if prices.where else [])])
     title = f"{at}, the price list: every way once, the best first"
     others = dict.fromkeys((name for row in rows for name in row if name not in _PRICE_COLUMNS), 2)
     _grid(rows, {**_PRICE_COLUMNS, **others}, title, console)
     if prices.runner_up:
-        first, second = (alike.of_case(cases[name]) for name in prices.cases[:2])
+        first, second = (naming.of_case(cases[name], said) for name in prices.cases[:2])
         console.print(words(f"{second} against {first}: {comparison.verdict(prices.runner_up, MARGIN)}"))
     if any("switched" in row for row in rows):
         console.print(_SWITCHES_SAID, style="dim")
     console.print()
 
 
-def _price(case: CaseFinding, alike: naming.Alike) -> dict[str, Cell]:
+def _price(case: CaseFinding, said: Collection[str]) -> dict[str, Cell]:
     cells = _figure_cells(case.main)
     return {
-        "way": words(*_mechanism(case), _label(case, alike)[1:]),
+        "way": words(*_mechanism(case), *(f" {word}" for word in naming.settings_of(case) if word not in said)),
         "cost": cells["median"],
         "95 % interval": cells.get("95 % interval", ""),
         "of one": words(case.main.metric, style="dim"),
@@ -348,7 +351,8 @@ def _doubts(findings: Findings, alike: Mapping[str, naming.Alike], console: Cons
         return naming.with_name(case, findings.titles)
 
     def in_words(case: CaseFinding) -> str:
-        return named(case.case) if case.control else alike[_question_of(case.probe)].of_case(case)
+        shared = alike[_question_of(case.probe)].settings
+        return naming.of_case(case, shared) if shared and not case.control else named(case.case)
 
     doubts = ((reasons.said(caveat), in_words(case)) for case in findings.cases for caveat in case.caveats)
     listed(console, "caveats", said_once(doubts))

@@ -132,7 +132,7 @@ def _caches(judged: Judged, question: str) -> list[Markup]:
 def _rows(case: CaseFinding, alike: naming.Alike, columns: list[str]) -> list[tuple[str, ...]]:
     counters = {figure_text.counter(each): format_quantity(each.median, each.unit) for each in case.counters}
     first = (
-        named(alike.of_case(case), case.case),
+        named(naming.of_case(case, alike.settings), case.case),
         *_figure(case.main),
         _maybe(case.user_s, "s"),
         _maybe(case.system_s, "s"),
