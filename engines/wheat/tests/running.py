@@ -65,6 +65,13 @@ def alive(pid: int) -> bool:
         return False
 
 
+def called(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text()
+    except OSError:  # it has ended by now
+        return ""
+
+
 @dataclass
 class Server:
     """A running server: its master, and all that it has said."""
@@ -94,14 +101,18 @@ class Server:
 
     @property
     def port(self) -> int:
-        found = self.heard(r"serving .*?https?://[^,\s]+:(\d+)\b")
+        found = self.heard(r"serving .*?\w+://[^,\s]+:(\d+)\b")
         assert found, self.said
         return int(found[1])
 
-    def workers(self) -> list[int]:
-        """Process ids of the children that live."""
+    def children(self, name: str = "") -> list[int]:
+        """Process ids of the children that live and that ps calls so, or more."""
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
-        return [pid for pid in map(int, children.split()) if alive(pid)]
+        return [pid for pid in map(int, children.split()) if alive(pid) and called(pid).startswith(name)]
+
+    def workers(self) -> list[int]:
+        """The children without the one that forks the others (`--preload`)."""
+        return self.children("wheat worker")
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -187,6 +198,8 @@ class Clients:
 
     port: int
     path: str
+    #: Between two requests of a client.
+    pause_s: float = 0.0
     threads: list[threading.Thread] = field(default_factory=list)
     answers: list[bytes] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -216,14 +229,15 @@ class Clients:
                 if connection is not None:
                     connection.close()
                 connection = None
+            self.stop.wait(self.pause_s)
         if connection is not None:
             connection.close()
 
 
 @contextlib.contextmanager
-def asking(server: Server, path: str = "/", clients: int = 8) -> Iterator[Clients]:
+def asking(server: Server, path: str = "/", clients: int = 8, pause: float = 0.0) -> Iterator[Clients]:
     """Load, as long as the block lasts; afterwards all answers are in."""
-    load = Clients(server.port, path)
+    load = Clients(server.port, path, pause)
     load.threads = [threading.Thread(target=load.ask, daemon=True) for _ in range(clients)]
     for thread in load.threads:
         thread.start()

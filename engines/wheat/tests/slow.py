@@ -99,11 +99,12 @@ def connections(server: Server) -> int:
 
 
 def resident_mib(server: Server) -> float:
-    """Of the master and its workers, shared pages counted twice."""
+    """Of the master and its children, shared pages counted twice."""
     total = 0.0
-    for pid in [server.pid, *server.workers()]:
-        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-        total += int(found[1]) / 1024 if found else 0
+    for pid in [server.pid, *server.children()]:
+        with contextlib.suppress(OSError):  # it has ended by now
+            found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+            total += int(found[1]) / 1024 if found else 0
     return total
 
 

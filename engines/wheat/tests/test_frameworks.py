@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications of Flask, Django, Falcon and Bottle, as installed: forms, JSON, uploads, streams, cookies, errors.
+"""Applications of Flask, Django, Falcon, Bottle and Pyramid, as installed: forms, JSON, uploads, streams, cookies, errors.
 All four answer the same requests with the same bodies, so that one test asks them all."""
 
 import http.client
@@ -174,7 +174,43 @@ def fails():
     raise RuntimeError("on purpose")
 """
 
-APPLICATIONS = {"flask": FLASK, "django": DJANGO, "falcon": FALCON, "bottle": BOTTLE}
+PYRAMID = """
+from pyramid.config import Configurator
+from pyramid.response import Response
+
+def hello(request):
+    return Response(f"hello {request.GET.get('name')}")
+
+def form(request):
+    return dict(request.POST)
+
+def take_json(request):
+    return request.json_body
+
+def upload(request):
+    file = request.POST["file"]
+    return {"name": file.filename, "length": len(file.file.read())}
+
+def stream(request):
+    return Response(app_iter=(f"line {n}\\n".encode() for n in range(1000)), content_type="text/plain")
+
+def cookie(request):
+    response = Response(request.cookies.get("seen", "never"))
+    response.set_cookie("seen", "before")
+    return response
+
+def fails(request):
+    raise RuntimeError("on purpose")
+
+with Configurator() as config:
+    for view in (hello, form, take_json, upload, stream, cookie, fails):
+        name = view.__name__.removeprefix("take_")
+        config.add_route(name, "/" + name)
+        config.add_view(view, route_name=name, renderer="json")
+    application = config.make_wsgi_app()
+"""
+
+APPLICATIONS = {"flask": FLASK, "django": DJANGO, "falcon": FALCON, "bottle": BOTTLE, "pyramid": PYRAMID}
 UPLOAD = b"x" * 700_000  # longer than what is kept in memory
 
 

@@ -40,25 +40,9 @@ def imports(folder: Path) -> list[int]:
     return [int(line) for line in (folder / "imports").read_text().splitlines()]
 
 
-def children(server: Server, name: str) -> list[int]:
-    """The master's, by what ps calls them."""
-
-    def called(pid: int) -> str:
-        try:
-            return Path(f"/proc/{pid}/comm").read_text()
-        except OSError:  # it has ended by now
-            return ""
-
-    return [pid for pid in server.workers() if called(pid).startswith(f"wheat {name}")]
-
-
 def template(server: Server) -> int:
-    [pid] = children(server, "template")
+    [pid] = server.children("wheat template")
     return pid
-
-
-def workers(server: Server) -> list[int]:
-    return children(server, "worker")
 
 
 def private_mib(pid: int) -> float:
@@ -70,7 +54,7 @@ def private_mib(pid: int) -> float:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_workers_share_what_was_imported_once(folder: Path, threads: int) -> None:
     with serving("app", "--preload", "--workers", 3, "--threads", threads, folder=folder) as server:
-        first, one = workers(server), template(server)
+        first, one = server.workers(), template(server)
         assert (len(first), imports(folder)) == (3, [one])
         pid, parent = map(int, server.get()[1].split())
         assert pid in first
@@ -79,16 +63,16 @@ def test_workers_share_what_was_imported_once(folder: Path, threads: int) -> Non
         os.kill(first[0], signal.SIGKILL)
         server.wait_for(rf"\(process {first[0]}\) was ended by SIGKILL: it is replaced")
         server.signal(signal.SIGTTIN)
-        until(lambda: len(workers(server)) == 4, "there are others")
+        until(lambda: len(server.workers()) == 4, "there are others")
         assert imports(folder) == [one]
-        everybody = server.workers()
+        everybody = server.children()
         assert server.end() == 0
         until(lambda: not any(map(alive, everybody)), "nobody is left")
 
 
 def test_a_reload_has_the_new_code_and_broken_code_changes_nothing(folder: Path) -> None:
     with serving("app", "--preload", "--workers", 2, folder=folder) as server:
-        before = server.workers()
+        before = server.children()
         with asking(server, "/version") as load:
             (folder / "app.py").write_text(APPLICATION.replace('"one"', '"two"'))
             server.signal(signal.SIGHUP)
@@ -99,28 +83,28 @@ def test_a_reload_has_the_new_code_and_broken_code_changes_nothing(folder: Path)
             server.signal(signal.SIGHUP)
             server.wait_for("the reload is given up: the workers of before go on")
         assert load.lost == []
-        victims = set(workers(server))
+        victims = set(server.workers())
         for victim in victims:
             os.kill(victim, signal.SIGKILL)
-        until(lambda: len(set(workers(server)) - victims) == 2, "others are there")
+        until(lambda: len(set(server.workers()) - victims) == 2, "others are there")
         assert server.get("/version") == (200, b"two"), "they are of the code that works"
 
 
 def test_what_forks_the_workers_is_replaced_when_it_is_needed(folder: Path) -> None:
     with serving("app", "--preload", folder=folder) as server:
-        one, [worker] = template(server), workers(server)
+        one, [worker] = template(server), server.workers()
         os.kill(one, signal.SIGKILL)
         server.wait_for(rf"forks the workers \({one}\) was ended by SIGKILL")
         assert int(server.get()[1].split()[0]) == worker, "workers go on without it"
         os.kill(worker, signal.SIGKILL)
-        until(lambda: worker not in workers(server) and workers(server), "another one is there")
+        until(lambda: worker not in server.workers() and server.workers(), "another one is there")
         assert imports(folder) == [one, template(server)]
         assert server.get("/version") == (200, b"one")
 
 
 def test_workers_and_what_forks_them_end_with_their_master(folder: Path) -> None:
     with serving("app", "--preload", "--workers", 2, folder=folder) as server:
-        everybody = server.workers()
+        everybody = server.children()
         assert len(everybody) == 3
         server.process.kill()
         until(lambda: not any(map(alive, everybody)), "they are gone")

@@ -272,7 +272,7 @@ def test_a_program_that_fails_does_not_take_over(folder):
         server.wait_for("did not take over: this one goes on")
         assert server.get("/version") == (200, b"one")
         assert (folder / "pid").read_text() == f"{server.pid}\n"
-        until(lambda: server.workers() == before, "nothing else is left")
+        until(lambda: server.children() == before, "nothing else is left")
 
 
 @pytest.mark.parametrize("name", ["notify", "@wheat-test"])
