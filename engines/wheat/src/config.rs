@@ -10,9 +10,10 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
+use crate::layout::Layout;
 use crate::options::{
-    Affinity, Bind, Fields, Missing, Networks, StaticHeader, StaticRoute, affinity, application, bind, count, duration,
-    file_name, missing, mode, name, networks, or_off, os, path, size, static_header, static_route, workers,
+    Affinity, Bind, Fields, Missing, Networks, Protocol, StaticHeader, StaticRoute, affinity, application, bind, count,
+    duration, file_name, missing, mode, name, networks, or_off, os, path, size, static_header, static_route, workers,
 };
 use crate::settings;
 
@@ -48,6 +49,12 @@ pub struct Config {
     /// Permissions of UNIX sockets, such as 660 [default: by the umask]
     #[arg(long, value_name = "OCTAL", help_heading = LISTEN, value_parser = mode)]
     pub socket_mode: Option<u32>,
+    /// What is spoken there. http; line: a request is a line of UTF-8, and the application a function from its bytes to
+    /// those of the answer
+    #[arg(
+        long, value_name = "PROTOCOL", default_value = "http", help_heading = LISTEN, hide_possible_values = true,
+    )]
+    pub protocol: Protocol,
     #[command(flatten)]
     pub tls: Option<Tls>,
     /// Believe what proxies in these networks say of a request's client, scheme and host; such as 10.0.0.0/8,::1,unix
@@ -132,9 +139,15 @@ pub struct Config {
     /// off, or a line for each request: combined or json
     #[arg(long, value_name = "FORMAT", default_value = "off", help_heading = LOGS, hide_possible_values = true)]
     pub access_log: AccessLog,
+    /// Write lines of this format, in gunicorn's fields, such as '%(h)s "%(r)s" %(s)s %({X-Request-Id}i)s'
+    #[arg(long, value_name = "FORMAT", help_heading = LOGS, value_parser = Layout::parse)]
+    pub access_log_format: Option<Layout>,
     /// Append the access log to it; SIGUSR1 opens the file again [default: standard output]
     #[arg(long, value_name = "FILE", help_heading = LOGS, value_parser = os(path))]
     pub access_log_file: Option<PathBuf>,
+    /// Send the access log to the syslog at unix:PATH, such as unix:/dev/log, or at HOST:PORT (UDP)
+    #[arg(long, value_name = "ADDRESS", help_heading = LOGS, value_parser = os(bind))]
+    pub access_log_syslog: Option<Bind>,
     /// Serve the counters as OpenMetrics under /metrics of this address
     #[arg(long, value_name = "ADDRESS", help_heading = LOGS, value_parser = os(bind))]
     pub metrics: Option<Bind>,
@@ -336,6 +349,16 @@ impl Config {
         if self.application.is_none() && self.statics.is_empty() {
             return usage("nothing to serve: name an application (wheat app:application) or files (--static /=DIR)");
         }
+        if self.protocol != Protocol::Http {
+            let of_http = [
+                (!self.statics.is_empty(), "--static"),
+                (self.trust.is_some(), "--trust"),
+                (self.input == Input::Streamed, "--input streamed"),
+            ];
+            if let Some((_, option)) = of_http.iter().find(|(is_given, _)| *is_given) {
+                return usage(&format!("{option} is for --protocol http: leave one of the two out"));
+            }
+        }
         if self.application.is_none() && (self.hooks.is_some() || self.preload) {
             return usage("--hooks and --preload need an application: where only files are served there is no Python");
         }
@@ -345,8 +368,17 @@ impl Config {
         if self.limits.line > self.limits.head {
             return usage("--limit-line can't be larger than --limit-head, which includes the request line");
         }
-        if self.access_log_file.is_some() && self.access_log == AccessLog::Off {
-            return usage("--access-log-file needs --access-log combined or --access-log json");
+        if self.access_log_file.is_some() && self.access_log_syslog.is_some() {
+            return usage(
+                "--access-log-file and --access-log-syslog are two places for one log: leave one of them out",
+            );
+        }
+        let has_place = self.access_log_file.is_some() || self.access_log_syslog.is_some();
+        if has_place && self.access_log == AccessLog::Off && self.access_log_format.is_none() {
+            return usage("--access-log-file and --access-log-syslog need --access-log combined or --access-log json");
+        }
+        if self.access_log == AccessLog::Json && self.access_log_format.is_some() {
+            return usage("--access-log-format is for lines that are not --access-log json: leave one of the two out");
         }
         for (at, bind) in self.binds.iter().enumerate() {
             if !bind.is_any_port() && self.binds[..at].contains(bind) {

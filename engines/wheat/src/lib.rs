@@ -11,6 +11,7 @@ pub mod config;
 pub mod error;
 pub mod files;
 pub mod http;
+pub mod layout;
 pub mod observe;
 pub mod options;
 pub mod serve;

@@ -41,6 +41,13 @@ impl std::fmt::Display for Bind {
     }
 }
 
+/// What the bytes of a connection mean; `serve::protocols` has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Protocol {
+    Http,
+    Line,
+}
+
 /// Addresses of proxies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks {

@@ -2,13 +2,15 @@
 """Counters: exact over the lives of workers, as `wheat stat` shows them and as Prometheus reads them."""
 
 import os
+import re
 import signal
+import subprocess
 import urllib.request
 from pathlib import Path
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from running import Server, run, serving, until
+from running import PATIENCE_S, Server, program, run, serving, until
 
 APPLICATION = """
 import os
@@ -109,3 +111,20 @@ def test_stat_shows_a_table_and_finds_its_server(folder):
             assert f"{one.pid}  one-{os.getpid()}" in several.stderr
         gone = run("stat", two.pid, folder=folder)
         assert (gone.returncode, gone.stderr) == (69, f'wheat: no server "{two.pid}" is running\n')
+
+
+def test_stat_goes_on_with_requests_a_second_until_its_server_ends(folder):
+    with serving("app", folder=folder) as server:
+        command = [program(), "stat", str(server.pid), "--watch=20ms"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+            assert watching.stdout
+            assert watching.stderr
+            tables = 0
+            while tables < 3:
+                line = watching.stdout.readline().split()
+                tables += line[:1] == ["worker"]
+                assert tables < 2 or line[:1] != ["worker"] or line[5:7] == ["a", "second"], line
+            assert server.end() == 0
+            watching.stdout.read()
+            assert re.fullmatch(rf"wheat: app \(process {server.pid}\) has ended\n", watching.stderr.read())
+            assert watching.wait(PATIENCE_S) == 69

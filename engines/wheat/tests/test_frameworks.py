@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications of Flask, Django, Falcon, Bottle and Pyramid, as installed: forms, JSON, uploads, streams, cookies, errors.
-All four answer the same requests with the same bodies, so that one test asks them all."""
+"""Applications of Flask, Django, Falcon, Bottle and Pyramid, as installed: forms, JSON, uploads, streams, cookies and
+errors. All five answer the same requests with the same bodies, so that one test asks them all."""
 
 import http.client
 import importlib.util

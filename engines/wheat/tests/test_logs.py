@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The access log: off until asked for, a line for each request, in order over its rotation, safe to look at."""
 
+import importlib
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import socket
 import subprocess
 
 import pytest
-from running import asking, serving, until
+from running import PATIENCE_S, asking, missing, run, serving, until
 from talking import Client
 
 APPLICATION = """
@@ -125,3 +126,83 @@ def test_rotation_under_load_loses_no_line(folder):
     lines = [json.loads(line) for path in (moved, log) for line in path.read_text().splitlines()]
     assert load.lost == []
     assert len(lines) == len(load.answers)
+
+
+def test_a_format_has_every_field_of_gunicorn_and_its_values(folder):
+    """As `--access-log-format` of gunicorn has them."""
+    text = APPLICATION.replace('[("Content', '[("X-Made", "here"), ("Content').replace(
+        "    start", '    environ["shop.user"] = "me"\n    start'
+    )
+    (folder / "app.py").write_text(text)
+    names = ["h", "l", "u", "r", "m", "U", "q", "H", "s", "B", "b", "f", "a", "{X-Asked}i", "{x-made}o"]
+    names += ["{content-length}o", "{shop.user}e", "{HTTP_HOST}e", "{X-None}i", "T", "p"]
+    (folder / "files").mkdir()
+    (folder / "files/a.txt").write_text("abc")
+    format_ = "|".join(f"%({name})s" for name in names)
+    options = ["--access-log-format", format_, "--access-log-file", "log", "--static", "/files=files"]
+    for threads in (1, 2):
+        with serving("app", "--threads", threads, *options, folder=folder) as server:
+            headers = {"X-Asked": 'a "b"', "User-Agent": "me/1", "Authorization": "Basic bWU6cGFzcw=="}
+            assert server.get("/a?b=c", **headers)[0] == 200
+            assert server.get("/files/a.txt")[0] == 200
+            [worker] = server.workers()
+            assert server.end() == 0
+        host = f"127.0.0.1:{server.port}"
+        first, second = ((folder / "log").read_text().splitlines())[-2:]
+        request = "GET /a?b=c HTTP/1.1|GET|/a|b=c|HTTP/1.1|200|2|2"
+        wanted = f"127.0.0.1|-|me|{request}|-|me/1|a \\x22b\\x22|here|2|me|{host}|-|0|<{worker}>"
+        assert first == wanted
+        assert second.startswith("127.0.0.1|-|-|GET /files/a.txt HTTP/1.1|GET|/files/a.txt||HTTP/1.1|200|3|3|-|")
+        assert second.endswith(f"|-|-|3|-|-|-|0|<{worker}>")
+
+
+def test_no_field_of_gunicorn_is_missing(folder):
+    try:
+        settings = importlib.import_module("gunicorn.config")
+    except ImportError:
+        missing("gunicorn is not installed in this Python")
+    known = re.findall(r"^\s*\| (\w|\{\w+\}\w) +\|", settings.AccessLogFormat.desc, re.MULTILINE)
+    assert len(known) > 15
+    format_ = " ".join(f"%({name})s" for name in known) + settings.AccessLogFormat.default
+    done = run("app", "--access-log-format", format_, "--check", folder=folder)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("family", [socket.AF_UNIX, socket.AF_INET])
+def test_a_syslog_gets_a_message_a_line_also_after_it_began_anew(folder, family):
+    def listening(name) -> socket.socket:
+        syslog = socket.socket(family, socket.SOCK_DGRAM)
+        syslog.settimeout(PATIENCE_S)
+        syslog.bind(name)
+        return syslog
+
+    def hears(syslog: socket.socket, path: str) -> None:
+        assert server.get(path)[0] == 200
+        message = ""
+        while path not in message:
+            message = syslog.recv(4096).decode()
+        head = r"<30>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
+        line = rf'127\.0\.0\.1 - - \[.*\] "GET {path} HTTP/1\.1" 200 2 "-" "-"'
+        assert re.fullmatch(rf"{head} \S+ wheat {worker} access - {line}", message), message
+
+    with listening(str(folder / "log") if family == socket.AF_UNIX else ("127.0.0.1", 0)) as first:
+        name = first.getsockname()
+        address = f"unix:{name}" if family == socket.AF_UNIX else "{}:{}".format(*name)
+        options = ["--access-log", "combined", "--access-log-syslog", address]
+        with serving("app", *options, folder=folder) as server:
+            [worker] = server.workers()
+            hears(first, "/one")
+            hears(first, "/two")
+            first.close()
+            if family == socket.AF_UNIX:
+                (folder / "log").unlink()
+                assert server.get("/lost")[0] == 200
+                server.wait_for("the access log can't be written, and lines are lost")
+                until(lambda: server.get()[0] == 200 and lost(server, folder), "it is counted")
+            with listening(name) as second:
+                hears(second, "/three")
+
+
+def lost(server, folder) -> bool:
+    shown = run("stat", "--openmetrics", server.pid, folder=folder).stdout
+    return bool(re.search(r"^wheat_log_lines_dropped_total [1-9]", shown, re.MULTILINE))

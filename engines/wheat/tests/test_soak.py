@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything at once, for a while: fast clients, slow ones, those that reset and those that upload, reloads and killed
 workers. No request is lost that a proxy would keep, every body is whole, and memory stays flat. Five minutes of it in
-the long tests, and as many seconds as WHEAT_SOAK says, one half for each server: `WHEAT_SOAK=3600 pytest -s test_soak.py`."""
+the long tests, and as many seconds as WHEAT_SOAK says, one half for each server: two hours are
+`WHEAT_SOAK=7200 pytest -s test_soak.py`."""
 
 from __future__ import annotations
 

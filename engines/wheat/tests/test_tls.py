@@ -50,6 +50,16 @@ def test_application_and_files(server, pair, wrap):
         assert b'"wsgi.url_scheme": "https"' in client.ask("/env").body
 
 
+def test_a_protocol_that_is_not_http_says_no_other_name(pair, wrap, tmp_path):
+    (tmp_path / "app.py").write_text("def application(line):\n    return line * 20_000\n")
+    options = ["--protocol", "line", "--tls-certificate", pair / "cert.pem", "--tls-key", pair / "key.pem"]
+    with serving("app", *options, folder=tmp_path) as server, Client(server, wrap) as client:
+        assert server.heard("serving app at tls://127")
+        assert client.socket.selected_alpn_protocol() is None
+        client.send(b"ab\ncd\n")
+        assert [client.file.readline() for _ in range(2)] == [b"ab" * 20_000 + b"\n", b"cd" * 20_000 + b"\n"]
+
+
 def test_large_bodies_both_ways(server, wrap):
     body = bytes(range(256)) * 8192
     with Client(server, wrap) as client:

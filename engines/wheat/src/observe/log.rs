@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The access log: a line for each request, formatted by the event loop and written by a thread of its own. The loop never
 //! waits for a disk or for whoever reads a pipe: what is not taken in time is dropped, whole lines at once, and counted.
-//!
-//! Everything that a client chose is escaped byte by byte: no request can begin a line, end a field or move a terminal's cursor.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -17,48 +14,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::background;
 use crate::config::{self, Config};
 use crate::error::Error;
-use crate::http::head::Head;
+use crate::layout::Layout;
 use crate::observe::counters::Slot;
+use crate::observe::format::{Clock, Entry, Format};
 use crate::observe::notice::Notice;
-
-/// A request that was answered, or given up.
-#[derive(Clone, Default)]
-pub struct Entry {
-    /// None: a UNIX socket.
-    pub peer: Option<IpAddr>,
-    /// Empty where no request line could be read.
-    pub method: Vec<u8>,
-    pub target: Vec<u8>,
-    /// The minor version of HTTP/1.
-    pub version: u8,
-    pub status: u16,
-    /// Bytes of the response's body that the kernel took for the client.
-    pub bytes: u64,
-    pub referer: Option<Vec<u8>>,
-    pub user_agent: Option<Vec<u8>>,
-    /// Why it was refused.
-    pub reason: Option<&'static str>,
-    /// When its head was read, in monotonic nanoseconds. None: none could be read.
-    pub began_ns: Option<u64>,
-}
-
-impl Entry {
-    /// What a head says of it.
-    pub fn of(head: &Head, began_ns: u64) -> Self {
-        let field = |name: &str| {
-            let found = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-            found.map(|header| header.value.to_vec())
-        };
-        Self {
-            method: head.method.as_bytes().to_vec(),
-            target: head.raw_target.as_bytes().to_vec(),
-            referer: field("referer"),
-            user_agent: field("user-agent"),
-            began_ns: Some(began_ns),
-            ..Self::default()
-        }
-    }
-}
+use crate::observe::syslog::Syslog;
 
 /// Lines go to the thread when there are this many bytes of them, or when the loop has nothing else to do.
 const ENOUGH: usize = 16 << 10;
@@ -70,9 +30,8 @@ const WHOLE: usize = rustix::pipe::PIPE_BUF;
 const LAST_LINES: Duration = Duration::from_secs(1);
 
 pub struct AccessLog {
-    format: config::AccessLog,
+    pub format: Format,
     lines: Vec<u8>,
-    line_count: u64,
     clock: Clock,
     shared: Arc<Shared>,
     slot: &'static Slot,
@@ -89,7 +48,6 @@ struct Shared {
 #[derive(Default)]
 struct Waiting {
     lines: Vec<u8>,
-    line_count: u64,
     reopen: bool,
     /// The thread is to end when it has written everything.
     end: bool,
@@ -99,27 +57,24 @@ struct Waiting {
 impl AccessLog {
     /// None: no log is wanted.
     pub fn open(config: &Config, slot: &'static Slot) -> Result<Option<Self>, Error> {
-        if config.access_log == config::AccessLog::Off {
-            return Ok(None);
-        }
-        let sink = Sink::open(config.access_log_file.as_deref())
-            .map_err(|error| Error::config(format!("--access-log-file: {error}")))?;
+        let format = match (&config.access_log_format, config.access_log) {
+            (Some(layout), _) => Format::Layout(Arc::new(layout.clone())),
+            (None, config::AccessLog::Off) => return Ok(None),
+            (None, config::AccessLog::Combined) => Format::Layout(Arc::new(Layout::combined())),
+            (None, config::AccessLog::Json) => Format::Json,
+        };
+        let sink = Sink::open(config)?;
         let shared = Arc::new(Shared { waiting: Mutex::default(), changed: Condvar::new(), lost: AtomicU64::new(0) });
         let theirs = Arc::clone(&shared);
         let write = move || theirs.write(sink);
         let started = background::start("access log", write);
         started.map_err(|error| Error::unavailable(format!("no thread for the access log: {error}")))?;
-        let (lines, line_count, clock) = (Vec::new(), 0, Clock::default());
-        Ok(Some(Self { format: config.access_log, lines, line_count, clock, shared, slot }))
+        Ok(Some(Self { format, lines: Vec::new(), clock: Clock::default(), shared, slot }))
     }
 
     pub fn record(&mut self, entry: &Entry, now_ns: u64) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        match self.format {
-            config::AccessLog::Json => json(&mut self.lines, &mut self.clock, now, entry, now_ns),
-            _ => combined(&mut self.lines, &mut self.clock, now, entry),
-        }
-        self.line_count += 1;
+        self.format.write(&mut self.lines, &mut self.clock, now, entry, now_ns);
         if self.lines.len() >= ENOUGH {
             self.hand_over();
         }
@@ -133,15 +88,13 @@ impl AccessLog {
         let mut dropped = self.shared.lost.swap(0, Ordering::Relaxed);
         let mut waiting = self.shared.lock();
         if waiting.lines.len() + self.lines.len() > MOST_WAITING {
-            dropped += self.line_count;
+            dropped += count(&self.lines);
         } else {
             waiting.lines.append(&mut self.lines);
-            waiting.line_count += self.line_count;
             self.shared.changed.notify_all();
         }
         drop(waiting);
         self.lines.clear();
-        self.line_count = 0;
         if dropped > 0 {
             self.slot.log_lines_dropped.add(dropped);
         }
@@ -180,7 +133,6 @@ impl Shared {
             let woken = self.changed.wait_while(self.lock(), idle);
             let mut waiting = woken.unwrap_or_else(PoisonError::into_inner);
             let lines = std::mem::take(&mut waiting.lines);
-            let line_count = std::mem::take(&mut waiting.line_count);
             let reopen = std::mem::take(&mut waiting.reopen);
             let end = waiting.end;
             drop(waiting);
@@ -188,10 +140,10 @@ impl Shared {
             if reopen {
                 sink.reopen();
             }
-            if let Err(error) = sink.write(&lines) {
+            if let Err((error, lost)) = sink.write(&lines) {
                 static FULL: Notice = Notice::unsaid();
                 FULL.say(|| format!("the access log can't be written, and lines are lost: {error}"));
-                self.lost.fetch_add(line_count, Ordering::Relaxed);
+                self.lost.fetch_add(lost, Ordering::Relaxed);
             }
             if end && lines.is_empty() {
                 self.lock().ended = true;
@@ -209,13 +161,18 @@ pub static REOPEN: AtomicBool = AtomicBool::new(false);
 enum Sink {
     StandardOutput,
     File { path: PathBuf, file: File },
+    Syslog(Syslog),
 }
 
 impl Sink {
-    fn open(path: Option<&Path>) -> io::Result<Self> {
-        let Some(path) = path else { return Ok(Self::StandardOutput) };
-        let named = |error| io::Error::other(format!("{}: {error}", path.display()));
-        Ok(Self::File { path: path.to_owned(), file: open_to_append(path).map_err(named)? })
+    fn open(config: &Config) -> Result<Self, Error> {
+        if let Some(address) = &config.access_log_syslog {
+            let failed = |error| Error::unavailable(format!("--access-log-syslog {address}: {error}"));
+            return Syslog::open(address).map(Self::Syslog).map_err(failed);
+        }
+        let Some(path) = &config.access_log_file else { return Ok(Self::StandardOutput) };
+        let failed = |error| Error::config(format!("--access-log-file: {}: {error}", path.display()));
+        Ok(Self::File { path: path.clone(), file: open_to_append(path).map_err(failed)? })
     }
 
     fn reopen(&mut self) {
@@ -229,20 +186,32 @@ impl Sink {
         }
     }
 
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::StandardOutput => rustix::stdio::stdout(),
-            Self::File { file, .. } => file.as_fd(),
-        }
+    /// An error with how many lines were lost by it.
+    fn write(&mut self, lines: &[u8]) -> Result<(), (io::Error, u64)> {
+        let (descriptor, piece) = match self {
+            Self::Syslog(syslog) => {
+                let mut failed: Option<(io::Error, u64)> = None;
+                for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                    if let Err(error) = syslog.send(line) {
+                        failed = Some((error, failed.map_or(1, |(_, lost)| lost + 1)));
+                    }
+                }
+                return failed.map_or(Ok(()), Err);
+            }
+            // One write appends whole lines to a file, however many. To anything else (a pipe, a terminal) only small ones do.
+            Self::File { file, .. } if file.metadata().is_ok_and(|m| !m.file_type().is_fifo()) => {
+                (File::as_fd(file), usize::MAX)
+            }
+            Self::File { file, .. } => (File::as_fd(file), WHOLE),
+            Self::StandardOutput => (rustix::stdio::stdout(), WHOLE),
+        };
+        let written = pieces(lines, piece).try_for_each(|piece| write_all(descriptor, piece));
+        written.map_err(|error| (error, count(lines)))
     }
+}
 
-    fn write(&self, lines: &[u8]) -> io::Result<()> {
-        // One write appends whole lines to a file, however many. To anything else (a pipe, a terminal) only small ones do.
-        let is_file =
-            matches!(self, Self::File { file, .. } if file.metadata().is_ok_and(|m| !m.file_type().is_fifo()));
-        let piece = if is_file { usize::MAX } else { WHOLE };
-        pieces(lines, piece).try_for_each(|piece| write_all(self.descriptor(), piece))
-    }
+fn count(lines: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', lines).count() as u64
 }
 
 fn open_to_append(path: &Path) -> io::Result<File> {
@@ -283,116 +252,6 @@ fn write_all(descriptor: BorrowedFd, mut bytes: &[u8]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Date and time in UTC, made anew once a second.
-#[derive(Default)]
-struct Clock {
-    second: Option<u64>,
-    /// 21/Nov/2026:12:00:00 +0000
-    common: String,
-    /// 2026-11-21T12:00:00
-    iso: String,
-}
-
-impl Clock {
-    fn set(&mut self, second: u64) {
-        if self.second == Some(second) {
-            return;
-        }
-        let (year, month, day) = civil(second / 86400);
-        let (h, m, s) = (second / 3600 % 24, second / 60 % 60, second % 60);
-        let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-        let name = names[month as usize - 1];
-        self.common = format!("{day:02}/{name}/{year}:{h:02}:{m:02}:{s:02} +0000");
-        self.iso = format!("{year}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}");
-        self.second = Some(second);
-    }
-}
-
-/// Year, month and day of a day since 1970-01-01. Source: H. Hinnant, chrono-Compatible Low-Level Date Algorithms, 2013.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let z = days + 719_468;
-    let (era, of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153; // March is 0
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, of_year - (153 * shifted + 2) / 5 + 1)
-}
-
-fn combined(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry) {
-    clock.set(now.as_secs());
-    peer(out, entry.peer);
-    let _ = write!(out, " - - [{}] \"", clock.common);
-    if entry.method.is_empty() {
-        out.push(b'-');
-        if let Some(reason) = entry.reason {
-            let _ = write!(out, " ({reason})");
-        }
-    } else {
-        escape(out, &entry.method, b"\\x");
-        out.push(b' ');
-        escape(out, &entry.target, b"\\x");
-        let _ = write!(out, " HTTP/1.{}", entry.version);
-    }
-    let _ = write!(out, "\" {} {} \"", entry.status, entry.bytes);
-    escape(out, entry.referer.as_deref().unwrap_or(b"-"), b"\\x");
-    out.extend_from_slice(b"\" \"");
-    escape(out, entry.user_agent.as_deref().unwrap_or(b"-"), b"\\x");
-    out.extend_from_slice(b"\"\n");
-}
-
-fn json(out: &mut Vec<u8>, clock: &mut Clock, now: Duration, entry: &Entry, now_ns: u64) {
-    clock.set(now.as_secs());
-    let _ = write!(out, "{{\"time\":\"{}.{:03}Z\",\"peer\":\"", clock.iso, now.subsec_millis());
-    peer(out, entry.peer);
-    out.push(b'"');
-    let line = Some(&entry.method[..]).filter(|method| !method.is_empty());
-    let fields = [
-        ("method", line),
-        ("target", line.map(|_| &entry.target[..])),
-        ("referer", entry.referer.as_deref()),
-        ("user_agent", entry.user_agent.as_deref()),
-        ("reason", entry.reason.map(str::as_bytes)),
-    ];
-    for (name, value) in fields {
-        let _ = write!(out, ",\"{name}\":");
-        match value {
-            None => out.extend_from_slice(b"null"),
-            Some(value) => {
-                out.push(b'"');
-                escape(out, value, b"\\u00");
-                out.push(b'"');
-            }
-        }
-    }
-    let seconds = entry.began_ns.map_or(0, |began_ns| now_ns - began_ns) as f64 / 1e9;
-    let (version, status, bytes) = (entry.version, entry.status, entry.bytes);
-    let _ = writeln!(
-        out,
-        ",\"version\":\"1.{version}\",\"status\":{status},\"bytes\":{bytes},\"duration_s\":{seconds:.6}}}"
-    );
-}
-
-fn peer(out: &mut Vec<u8>, peer: Option<IpAddr>) {
-    let _ = match peer {
-        Some(address) => write!(out, "{address}"),
-        None => write!(out, "unix:"),
-    };
-}
-
-/// Printable ASCII as it is; quote, backslash and everything else as `prefix` and two hexadecimal digits.
-fn escape(out: &mut Vec<u8>, bytes: &[u8], prefix: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for &byte in bytes {
-        if matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\' {
-            out.push(byte);
-        } else {
-            out.extend_from_slice(prefix);
-            out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 //! Who calls the application.
 
 use super::pool::Pool;
-use super::reply::{Application, Out, Outcome, Request};
+use super::protocol::Application;
 
 pub enum Caller<A: Application> {
     /// There is none.
     None,
     /// The event loop itself.
     Inline(A),
-    Pool(Pool<A::Held>),
+    Pool(Pool<A>),
 }
 
 impl<A: Application> Caller<A> {
@@ -42,27 +42,5 @@ impl<A: Application> Caller<A> {
             Self::Pool(pool) => pool.release(held),
             Self::None => {}
         }
-    }
-}
-
-/// Stands for the application in workers that serve files alone.
-pub enum NoApplication {}
-
-impl Application for NoApplication {
-    type Held = std::convert::Infallible;
-    fn wait<T>(&mut self, _: impl FnOnce() -> T) -> T {
-        match *self {}
-    }
-    fn call(&mut self, _: Request, _: &mut Out) -> Outcome<Self::Held> {
-        match *self {}
-    }
-    fn release(&mut self, held: Self::Held) {
-        match held {}
-    }
-    fn others_wait(&mut self) -> bool {
-        match *self {}
-    }
-    fn turn(&mut self) -> bool {
-        match *self {}
     }
 }

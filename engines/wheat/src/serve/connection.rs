@@ -3,20 +3,20 @@
 
 use std::time::Duration;
 
-use super::incoming::Incoming;
 use super::outbox::Outbox;
 use super::pace::Pace;
 use super::patience::LEAST_PROGRESS;
+use super::protocol::{Application, Protocol};
 use super::reply::{Facts, Means, Out, Peer, Streamed};
 use super::timers::{Kind, Timer, Wheel};
 use super::transport::Transport;
 use crate::config::Deadlines;
 use crate::http::date;
-use crate::observe::log::Entry;
+use crate::observe::format::Entry;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It waits for a head, or for the rest of one.
+    /// It waits for a request, or for the rest of its head.
     Reading,
     /// It waits for the rest of a body.
     Receiving,
@@ -26,10 +26,10 @@ pub enum State {
     Lingering,
 }
 
-pub struct Connection<R> {
+pub struct Connection<A: Application> {
     // Dropped in this order: the outbox may point into what is held.
     pub outbox: Outbox,
-    pub held: Option<R>,
+    pub held: Option<A::Held>,
     pub transport: Transport,
     pub peer: Peer,
     /// A header of the PROXY protocol is to come before all else.
@@ -49,9 +49,7 @@ pub struct Connection<R> {
     pub linger: bool,
     /// Bytes that were received and not yet looked at.
     pub partial: Vec<u8>,
-    /// A head that is incomplete is parsed again when it is this long, or when it has an end.
-    pub parse_again_at: usize,
-    pub receiving: Option<Box<Receiving>>,
+    pub pending: <A::Protocol as Protocol>::Pending,
     /// Bytes received since the deadline was set.
     pub received: u64,
     pub timer: Timer,
@@ -59,13 +57,7 @@ pub struct Connection<R> {
     pub entry: Option<Box<Entry>>,
 }
 
-/// A request whose head is complete and whose body is not.
-pub struct Receiving {
-    pub head: Vec<u8>,
-    pub incoming: Incoming,
-}
-
-impl<R> Connection<R> {
+impl<A: Application> Connection<A> {
     pub fn new(transport: Transport, peer: Peer, listener: usize) -> Self {
         Self {
             outbox: Outbox::default(),
@@ -82,8 +74,7 @@ impl<R> Connection<R> {
             facts: Facts::default(),
             linger: false,
             partial: Vec::new(),
-            parse_again_at: 0,
-            receiving: None,
+            pending: Default::default(),
             received: 0,
             timer: Timer::default(),
             entry: None,
@@ -99,8 +90,10 @@ impl<R> Connection<R> {
         pace: &'a Pace,
         streamed: Option<&'a mut Streamed>,
     ) -> Out<'a> {
-        let Self { facts, transport, outbox, .. } = self;
-        Out { buffer, facts, date_line, streamed, transport, outbox, means, pace, loan: None, waited: Duration::ZERO }
+        let Self { facts, transport, outbox, entry, .. } = self;
+        let named = entry.as_deref_mut().and_then(|entry| entry.named.as_mut());
+        let (loan, waited) = (None, Duration::ZERO);
+        Out { buffer, facts, date_line, named, streamed, transport, outbox, means, pace, loan, waited }
     }
 
     /// What to watch the socket for.

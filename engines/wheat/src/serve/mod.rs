@@ -11,6 +11,8 @@ pub mod output;
 pub mod pace;
 pub mod patience;
 pub mod pool;
+pub mod protocol;
+pub mod protocols;
 pub mod reply;
 pub mod requests;
 pub mod socket;

@@ -7,6 +7,7 @@ use std::io;
 use super::connection::{Connection, State};
 use super::outbox::Piece;
 use super::pace::Pace;
+use super::protocol::Application;
 use super::reply::{self, COPIED, Flow, Means, Out};
 use super::socket::After;
 use crate::files;
@@ -29,9 +30,9 @@ impl Default for Output {
 
 impl Output {
     /// What the application writes its response to.
-    pub fn for_call<'a, R>(
+    pub fn for_call<'a, A: Application>(
         &'a mut self,
-        connection: &'a mut Connection<R>,
+        connection: &'a mut Connection<A>,
         means: &'a Means,
         pace: &'a Pace,
     ) -> Out<'a> {
@@ -39,7 +40,7 @@ impl Output {
     }
 
     /// Writes a response of the server's own, after which the connection may go on.
-    pub fn answer<R>(&mut self, connection: &mut Connection<R>, rejection: Rejection) {
+    pub fn answer<A: Application>(&mut self, connection: &mut Connection<A>, rejection: Rejection) {
         let facts = &mut connection.facts;
         facts.status = rejection.status;
         let (keep_alive, minor, head_only) = (facts.keep_alive, facts.minor, facts.head_only);
@@ -47,17 +48,16 @@ impl Output {
             response::write_answer(rejection, self.date.line(), keep_alive, minor, head_only, &mut self.buffer);
     }
 
-    /// Writes a response of the server's own that ends the connection, and gives the length of its body.
-    pub fn reject(&mut self, rejection: Rejection) -> u64 {
-        response::write_rejection(rejection, self.date.line(), &mut self.buffer)
-    }
-
-    pub fn file<R>(&mut self, connection: &mut Connection<R>, reply: files::Reply) {
+    pub fn file<A: Application>(&mut self, connection: &mut Connection<A>, reply: files::Reply) {
         connection.facts.status = reply.status;
+        let from = self.buffer.len();
         response::write_status_line(reply.status, &mut self.buffer);
         self.buffer.extend_from_slice(self.date.line());
         response::write_connection(connection.facts.keep_alive, connection.facts.minor, &mut self.buffer);
         self.buffer.extend_from_slice(&reply.head);
+        if let Some(named) = connection.entry.as_deref_mut().and_then(|entry| entry.named.as_mut()) {
+            named.look_up_response(&self.buffer[from..]);
+        }
         self.buffer.extend_from_slice(b"\r\n");
         match reply.body {
             files::Body::Empty => {}
@@ -66,7 +66,7 @@ impl Output {
         }
     }
 
-    fn file_piece<R>(&mut self, connection: &mut Connection<R>, piece: files::Piece) {
+    fn file_piece<A: Application>(&mut self, connection: &mut Connection<A>, piece: files::Piece) {
         connection.facts.body_bytes += piece.length();
         let piece = match piece {
             files::Piece::Bytes(bytes, range) if range.len() <= COPIED && connection.outbox.is_empty() => {
@@ -84,13 +84,13 @@ impl Output {
     }
 
     /// Sends the buffer. An error: the connection is lost.
-    pub fn flush<R>(&mut self, connection: &mut Connection<R>, after: After) -> io::Result<Flow> {
+    pub fn flush<A: Application>(&mut self, connection: &mut Connection<A>, after: After) -> io::Result<Flow> {
         let flow = reply::flush(&mut self.buffer, after, &mut connection.outbox, &mut connection.transport);
         if self.buffer.capacity() > KEPT_BYTES {
             self.buffer.shrink_to(KEPT_BYTES);
         }
-        if let Ok(Flow::Blocked) = flow {
-            connection.state = if connection.receiving.is_some() { State::Receiving } else { State::Sending };
+        if matches!(flow, Ok(Flow::Blocked)) && connection.state != State::Receiving {
+            connection.state = State::Sending;
         }
         flow
     }

@@ -13,40 +13,28 @@ use std::thread::JoinHandle;
 use crate::background::Bell;
 use crate::config::Config;
 use crate::http::date::DateLine;
-use crate::http::head::{self, HeadLimits};
 use crate::observe::counters::Slot;
 use crate::serve::connection::Connection;
-use crate::serve::incoming::Collected;
 use crate::serve::pace::Pace;
-use crate::serve::reply::{Application, Body, Means, Outcome, Request, Streamed};
-
-/// A request for a thread.
-pub struct Work {
-    pub head: Vec<u8>,
-    pub body: OwnedBody,
-}
-
-pub enum OwnedBody {
-    Collected(Collected),
-    Streamed(Streamed),
-}
+use crate::serve::protocol::{Application, Outcome, Place, Protocol, Work};
+use crate::serve::reply::Means;
 
 /// A connection on its way back.
-pub struct Finished<R> {
+pub struct Finished<A: Application> {
     pub token: usize,
-    pub connection: Box<Connection<R>>,
+    pub connection: Box<Connection<A>>,
     /// None: the thread panicked.
-    pub outcome: Option<Outcome<R>>,
+    pub outcome: Option<Outcome<A::Held>>,
 }
 
-enum Job<R> {
-    Call { token: usize, connection: Box<Connection<R>>, work: Work, since_ns: u64 },
-    Release(R),
+enum Job<A: Application> {
+    Call { token: usize, connection: Box<Connection<A>>, work: Box<Work<A>>, since_ns: u64 },
+    Release(A::Held),
 }
 
-struct Queues<R> {
-    jobs: VecDeque<Job<R>>,
-    finished: Vec<Finished<R>>,
+struct Queues<A: Application> {
+    jobs: VecDeque<Job<A>>,
+    finished: Vec<Finished<A>>,
     /// One for each thread.
     paces: Vec<Arc<Pace>>,
     /// Threads whose calls do not count.
@@ -54,19 +42,18 @@ struct Queues<R> {
     closed: bool,
 }
 
-struct Shared<R> {
-    queues: Mutex<Queues<R>>,
+struct Shared<A: Application> {
+    queues: Mutex<Queues<A>>,
     jobs_waiting: Condvar,
     /// Rings when something has finished.
     bell: Bell,
-    limits: HeadLimits,
     means: Means,
     /// Threads that count.
     threads: usize,
 }
 
-impl<R> Shared<R> {
-    fn queues(&self) -> MutexGuard<'_, Queues<R>> {
+impl<A: Application> Shared<A> {
+    fn queues(&self) -> MutexGuard<'_, Queues<A>> {
         // Nothing panics while it holds the lock.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,8 +61,8 @@ impl<R> Shared<R> {
 
 type Start = dyn Fn(Arc<Pace>) -> io::Result<JoinHandle<()>>;
 
-pub struct Pool<R> {
-    shared: Arc<Shared<R>>,
+pub struct Pool<A: Application> {
+    shared: Arc<Shared<A>>,
     start: Box<Start>,
     handles: Vec<JoinHandle<()>>,
     /// Most threads whose calls do not count.
@@ -83,9 +70,9 @@ pub struct Pool<R> {
     slot: &'static Slot,
 }
 
-impl<R: Send + 'static> Pool<R> {
+impl<A: Application> Pool<A> {
     /// `enter` makes a thread able to call the application; it runs in that thread.
-    pub fn start<A: Application<Held = R>>(
+    pub fn start(
         config: &Config,
         means: Means,
         slot: &'static Slot,
@@ -96,7 +83,6 @@ impl<R: Send + 'static> Pool<R> {
             queues: Mutex::new(queues),
             jobs_waiting: Condvar::new(),
             bell: Bell::new()?,
-            limits: HeadLimits::of(&config.limits),
             means,
             threads: config.threads,
         });
@@ -131,17 +117,17 @@ impl<R: Send + 'static> Pool<R> {
         self.shared.bell.fd()
     }
 
-    pub fn push(&mut self, token: usize, connection: Box<Connection<R>>, work: Work, now_ns: u64) {
+    pub fn push(&mut self, token: usize, connection: Box<Connection<A>>, work: Box<Work<A>>, now_ns: u64) {
         self.shared.queues().jobs.push_back(Job::Call { token, connection, work, since_ns: now_ns });
         self.shared.jobs_waiting.notify_one();
     }
 
-    pub fn release(&mut self, held: R) {
+    pub fn release(&mut self, held: A::Held) {
         self.shared.queues().jobs.push_back(Job::Release(held));
         self.shared.jobs_waiting.notify_one();
     }
 
-    pub fn take_finished(&mut self) -> Vec<Finished<R>> {
+    pub fn take_finished(&mut self) -> Vec<Finished<A>> {
         self.shared.bell.hush();
         std::mem::take(&mut self.shared.queues().finished)
     }
@@ -172,7 +158,7 @@ impl<R: Send + 'static> Pool<R> {
     }
 }
 
-impl<R> Drop for Pool<R> {
+impl<A: Application> Drop for Pool<A> {
     /// Threads that do nothing end; one that is still in the application is left to the end of the process.
     fn drop(&mut self) {
         self.shared.queues().closed = true;
@@ -185,7 +171,7 @@ impl<R> Drop for Pool<R> {
     }
 }
 
-fn run_jobs<A: Application>(shared: &Shared<A::Held>, application: &mut A, pace: &Arc<Pace>) {
+fn run_jobs<A: Application>(shared: &Shared<A>, application: &mut A, pace: &Arc<Pace>) {
     let mut buffer = Vec::new();
     let mut date = DateLine::default();
     loop {
@@ -196,7 +182,7 @@ fn run_jobs<A: Application>(shared: &Shared<A::Held>, application: &mut A, pace:
             Some(Job::Release(held)) => application.release(held),
             Some(Job::Call { token, mut connection, work, .. }) => {
                 date.update(unix_seconds());
-                let run = || do_work(application, shared, &mut connection, work, &mut buffer, &date, pace);
+                let run = || do_work(application, shared, &mut connection, *work, &mut buffer, &date, pace);
                 let outcome = catch_unwind(AssertUnwindSafe(run)).ok();
                 buffer.clear();
                 buffer.shrink_to(64 << 10);
@@ -223,7 +209,7 @@ fn run_jobs<A: Application>(shared: &Shared<A::Held>, application: &mut A, pace:
     }
 }
 
-fn next_job<R>(shared: &Shared<R>) -> Option<Job<R>> {
+fn next_job<A: Application>(shared: &Shared<A>) -> Option<Job<A>> {
     let mut queues = shared.queues();
     loop {
         if let Some(job) = queues.jobs.pop_front() {
@@ -238,29 +224,17 @@ fn next_job<R>(shared: &Shared<R>) -> Option<Job<R>> {
 
 fn do_work<A: Application>(
     application: &mut A,
-    shared: &Shared<A::Held>,
-    connection: &mut Connection<A::Held>,
-    work: Work,
+    shared: &Shared<A>,
+    connection: &mut Connection<A>,
+    work: Work<A>,
     buffer: &mut Vec<u8>,
     date: &DateLine,
     pace: &Pace,
 ) -> Outcome<A::Held> {
-    let (peer, listener) = (connection.peer, connection.listener);
-    let mut streamed = None;
-    let body = match work.body {
-        OwnedBody::Collected(body) => Body::Collected(body),
-        OwnedBody::Streamed(body) => {
-            streamed = Some(body);
-            Body::Streamed
-        }
-    };
-    let mut storage = head::storage();
-    let Ok(Some(head)) = head::parse(&work.head, &mut storage, &shared.limits) else {
-        return Outcome::Broken; // it was parsed before
-    };
-    let origin = shared.means.origin(&head, peer);
+    let place = Place { peer: connection.peer, listener: connection.listener };
+    let Work { request, mut streamed } = work;
     let mut out = connection.out(buffer, date.line(), &shared.means, pace, streamed.as_mut());
-    let mut outcome = application.call(Request { head: &head, body, origin, listener }, &mut out);
+    let mut outcome = A::Protocol::call(application, request, place, &mut out);
     // What is whole is sent from here, without another turn of the event loop.
     if out.flush().is_err() && !matches!(outcome, Outcome::Held(_)) {
         outcome = Outcome::Broken;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What answers a request: the interface between the event loop and an application, whatever its language.
+//! The way out for a response, and what is known of its request.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::IpAddr;
@@ -11,6 +11,7 @@ use crate::http::chunked::Event;
 use crate::http::forwarded::{Origin, Trust};
 use crate::http::head::Head;
 use crate::http::{Rejection, date, reject};
+use crate::observe::format::Named;
 use crate::observe::notice::Notice;
 use crate::serve::courier::Courier;
 use crate::serve::incoming::{Collected, Delimiter};
@@ -44,37 +45,6 @@ pub enum Body<'a> {
     Collected(Collected),
     /// The body is still to come: `Out::receive_body` gives it.
     Streamed,
-}
-
-/// How far a response has come.
-pub enum Outcome<R> {
-    /// The application is done, and all of it is in the buffer, sent, or in the outbox.
-    Done,
-    /// As `Done`, and what the outbox points into is given back when that is empty.
-    Held(R),
-    /// It cannot be completed: the connection ends so that the client can tell.
-    Broken,
-}
-
-/// What calls an application. Each thread that calls has its own.
-pub trait Application {
-    /// What keeps bytes of a response alive that wait for their client.
-    type Held: Send + 'static;
-
-    /// Lets others run (the interpreter's other threads) while this thread waits.
-    fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T;
-
-    /// Whether there are others: then the event loop looks for work before it lets them run, since it may have to wait for
-    /// its turn to come back.
-    fn others_wait(&mut self) -> bool;
-
-    /// To the end of the response, however slow its client is: what that does not take is kept, or waited for.
-    fn call(&mut self, request: Request, out: &mut Out) -> Outcome<Self::Held>;
-
-    fn release(&mut self, held: Self::Held);
-
-    /// Does what is due between two turns of the event loop. False: the worker is to end.
-    fn turn(&mut self) -> bool;
 }
 
 /// What is known of the response under way.
@@ -170,6 +140,8 @@ pub struct Out<'a> {
     pub buffer: &'a mut Vec<u8>,
     pub facts: &'a mut Facts,
     pub date_line: &'a [u8; date::LENGTH],
+    /// What the access log asks for by name.
+    pub named: Option<&'a mut Named>,
     pub streamed: Option<&'a mut Streamed>,
     pub transport: &'a mut Transport,
     pub outbox: &'a mut Outbox,

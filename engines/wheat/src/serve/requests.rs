@@ -1,40 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From bytes received to bytes owed: finds the requests in a connection's input and has each answered, in their order.
+//! From bytes received to bytes owed: has the requests in a connection's input answered, in their order, and accounts for them.
+//! Which requests there are its protocol says.
 
 use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::caller::Caller;
-use super::connection::{Connection, Receiving, State};
-use super::incoming::{Collected, Delimiter, Incoming};
+use super::connection::{Connection, State};
 use super::output::Output;
 use super::pace::Pace;
-use super::pool::{OwnedBody, Work};
-use super::reply::{Application, Body, Facts, Flow, Means, Outcome, Request, Streamed};
+use super::protocol::{Application, Outcome, Protocol, Work};
+use super::reply::{Facts, Flow, Means};
 use super::socket::{After, is_passing};
 use crate::clock::monotonic_ns;
-use crate::config::{Config, Input};
+use crate::config::Config;
 use crate::error::Error;
-use crate::files::Files;
-use crate::http::head::{self, Framing, Head, HeadLimits, Target};
-use crate::http::{Rejection, reject, response};
+use crate::http::{Rejection, reject};
 use crate::observe::counters::Slot;
-use crate::observe::log::{AccessLog, Entry};
+use crate::observe::format::Entry;
+use crate::observe::log::AccessLog;
+
+/// What the event loop knows of a protocol.
+pub trait Reader: Protocol {
+    fn new(config: &Config) -> Result<Self, Error>;
+
+    /// Takes requests from the front of `input` and has them answered: by `Requests::call`, or by `Requests::dispatch` in a thread. What
+    /// it leaves comes again when there is more; of a request that is not whole it leaves no more than its limits allow, beyond which
+    /// it refuses. It calls `Connection::head_ended` where the deadline of the next request begins. `seen`: bytes that it has seen
+    /// before.
+    fn take<A: Application<Protocol = Self>>(
+        requests: &mut Requests<A>,
+        connection: &mut Connection<A>,
+        input: &mut &[u8],
+        seen: usize,
+    ) -> Next<A>;
+}
 
 /// What is next for a connection.
-pub enum Next {
+pub enum Next<A: Application> {
     /// The connection waits for what its state says.
     Wait,
     Linger,
     Close,
-    Dispatch(Work),
+    /// Boxed: what most answers lead to is small.
+    Dispatch(Box<Work<A>>),
 }
 
 /// What one answer leads to.
-enum Step {
+pub enum Step<A: Application> {
     /// The next request of the connection's input may be looked at.
     Answered,
-    Stop(Next),
+    Stop(Next<A>),
 }
 
 /// Responses of pipelined requests are sent together, this many bytes at most.
@@ -42,46 +58,36 @@ const BATCH_BYTES: usize = 64 << 10;
 
 /// Finds the requests, has them answered and says what is next for the connection.
 pub struct Requests<'c, A: Application> {
+    pub protocol: A::Protocol,
     pub caller: Caller<A>,
     pub slot: &'static Slot,
     /// When this turn of the event loop began.
     pub now_ns: u64,
     /// The server ends: each connection has its last answer.
     pub ending: bool,
-    config: &'c Config,
-    files: Option<Files>,
-    limits: HeadLimits,
-    means: Means,
+    pub config: &'c Config,
+    pub means: Means,
+    pub output: Output,
+    pub log: Option<AccessLog>,
     /// Of calls by the event loop.
     pace: Pace,
-    is_secure: bool,
-    output: Output,
-    log: Option<AccessLog>,
     /// `--max-requests` less a random part of up to a tenth: workers that began together do not end together.
     most_requests: Option<u64>,
 }
 
-impl<'c, A: Application> Requests<'c, A> {
+impl<'c, A: Application<Protocol: Reader>> Requests<'c, A> {
     pub fn new(config: &'c Config, caller: Caller<A>, means: Means, slot: &'static Slot) -> Result<Self, Error> {
-        let files = match &config.statics[..] {
-            [] => None,
-            routes => Some(
-                Files::new(routes, config.index.clone())?.with(&config.static_headers, config.static_missing.clone()),
-            ),
-        };
         Ok(Self {
+            protocol: A::Protocol::new(config)?,
             caller,
             slot,
             now_ns: monotonic_ns(),
             ending: false,
             config,
-            files,
-            limits: HeadLimits::of(&config.limits),
             means,
-            pace: Pace::new(slot),
-            is_secure: config.tls.is_some(),
             output: Output::default(),
             log: AccessLog::open(config, slot)?,
+            pace: Pace::new(slot),
             most_requests: config
                 .max_requests
                 .map(|most| most as u64)
@@ -96,10 +102,10 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// Takes what was received after what was left from before.
-    pub fn feed(&mut self, connection: &mut Connection<A::Held>, fresh: &[u8]) -> Next {
+    pub fn feed(&mut self, connection: &mut Connection<A>, fresh: &[u8]) -> Next<A> {
         if connection.partial.is_empty() {
             let mut input = fresh;
-            let next = self.take_requests(connection, &mut input, 0);
+            let next = A::Protocol::take(self, connection, &mut input, 0);
             if !input.is_empty() {
                 connection.partial = input.to_vec();
             }
@@ -109,7 +115,7 @@ impl<'c, A: Application> Requests<'c, A> {
         let seen = held.len();
         held.extend_from_slice(fresh);
         let mut input = &held[..];
-        let next = self.take_requests(connection, &mut input, seen);
+        let next = A::Protocol::take(self, connection, &mut input, seen);
         let left = input.len();
         if left > 0 {
             held.drain(..held.len() - left);
@@ -119,218 +125,80 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// A call has panicked: forgets what was being written for its connection, which is for no other.
-    pub fn broken(&mut self) -> Next {
+    pub fn broken(&mut self) -> Next<A> {
         self.output.buffer.clear();
         Next::Close
     }
 
-    /// `seen`: bytes of the input that an incomplete head was looked for in before.
-    fn take_requests(&mut self, connection: &mut Connection<A::Held>, input: &mut &[u8], mut seen: usize) -> Next {
-        loop {
-            let step = if connection.receiving.is_some() {
-                match self.take_body(connection, input) {
-                    Ok(None) => break,
-                    Ok(Some(step)) => step,
-                    Err(rejection) => return self.refuse_with(connection, rejection),
-                }
-            } else {
-                if input.is_empty() || (input.len() < connection.parse_again_at && !ends_head(input, seen)) {
-                    break;
-                }
-                let mut bytes = *input;
-                let later;
-                let (mut storage, mut again) = (head::storage(), head::storage());
-                let mut parsed = head::parse(bytes, &mut storage, &self.limits);
-                if matches!(&parsed, Err(rejection) if rejection.status == 505) {
-                    if let Some(known) = head::as_http_1_1(bytes) {
-                        later = known;
-                        bytes = &later;
-                        parsed = head::parse(bytes, &mut again, &self.limits);
-                    }
-                }
-                match parsed {
-                    Ok(None) => {
-                        connection.parse_again_at = (input.len() * 2).min(self.limits.head + 1);
-                        break;
-                    }
-                    Err(rejection) => return self.refuse_with(connection, rejection),
-                    Ok(Some(head)) => {
-                        *input = &input[head.length..];
-                        connection.parse_again_at = 0;
-                        connection.head_ended();
-                        seen = 0;
-                        match self.take_head(connection, &head, &bytes[..head.length], input) {
-                            Ok(step) => step,
-                            Err(rejection) => return self.refuse_with(connection, rejection),
-                        }
-                    }
-                }
-            };
-            match step {
-                Step::Stop(next) => return next,
-                Step::Answered if self.output.buffer.len() < BATCH_BYTES => {}
-                Step::Answered => match self.output.flush(connection, After::Nothing) {
-                    Ok(Flow::Clear) => {}
-                    Ok(Flow::Blocked) => return Next::Wait,
-                    Err(_) => return Next::Close,
-                },
-            }
+    /// After an answer. None: the next request of the input may be looked at.
+    #[inline]
+    pub fn stops(&mut self, connection: &mut Connection<A>, step: Step<A>) -> Option<Next<A>> {
+        match step {
+            Step::Stop(next) => Some(next),
+            Step::Answered if self.output.buffer.len() < BATCH_BYTES => None,
+            Step::Answered => match self.output.flush(connection, After::Nothing) {
+                Ok(Flow::Clear) => None,
+                Ok(Flow::Blocked) => Some(Next::Wait),
+                Err(_) => Some(Next::Close),
+            },
         }
+    }
+
+    /// There is no whole request in the input any more.
+    #[inline]
+    pub fn end_of_input(&mut self, connection: &mut Connection<A>) -> Next<A> {
         match self.output.flush(connection, After::Nothing) {
             Ok(_) => Next::Wait,
             Err(_) => Next::Close,
         }
     }
 
-    fn take_head(
+    /// Answers a request. Where that panics it is refused, if nothing of its answer is sent.
+    #[inline]
+    pub fn guarded(
         &mut self,
-        connection: &mut Connection<A::Held>,
-        head: &Head,
-        head_bytes: &[u8],
-        input: &mut &[u8],
-    ) -> Result<Step, Rejection> {
-        connection.facts = Facts {
-            keep_alive: head.keep_alive && !self.ending,
-            minor: head.minor,
-            head_only: head.method == "HEAD",
-            ..Facts::default()
-        };
-        self.slot.requests.add(1);
-        let origin = self.means.origin(head, connection.peer);
-        if self.log.is_some() {
-            connection.entry = Some(Box::new(Entry { peer: origin.address, ..Entry::of(head, monotonic_ns()) }));
-        }
-        if head.is_https && !origin.is_secure.unwrap_or(self.is_secure) {
-            // RFC 9110, 7.4
-            return Err(reject(421, "https is not spoken on this connection"));
-        }
-        if !head.has_body() {
-            return Ok(self.answer(connection, head, head_bytes, Body::None, input.is_empty()));
-        }
-        let limit = self.config.limits.body as u64;
-        // WSGI tells a length before the body: one in chunks is collected first.
-        let is_streamed = self.config.input == Input::Streamed && matches!(head.framing, Framing::Length(_));
-        if is_streamed && matches!(self.caller, Caller::Pool(_)) {
-            let delimiter = Delimiter::new(head.framing, limit)?;
-            let ahead = std::mem::take(input).to_vec();
-            let expects_continue = head.expects_continue && ahead.is_empty();
-            let streamed = Streamed::new(delimiter, ahead, expects_continue, self.config.deadlines.body);
-            return Ok(self.dispatch(connection, head_bytes, OwnedBody::Streamed(streamed)));
-        }
-        if let Framing::Length(length) = head.framing {
-            if length > limit {
-                return Err(reject(413, "the body is too large"));
-            }
-            if length <= input.len() as u64 {
-                let (body, rest) = input.split_at(length as usize);
-                *input = rest;
-                return Ok(self.answer(connection, head, head_bytes, Body::Whole(body), rest.is_empty()));
-            }
-        }
-        let incoming = Incoming::new(head.framing, limit, self.means.room.clone())?;
-        if head.expects_continue && input.is_empty() {
-            self.output.buffer.extend_from_slice(response::CONTINUE);
-        }
-        connection.receiving = Some(Box::new(Receiving { head: head_bytes.to_vec(), incoming }));
-        connection.state = State::Receiving;
-        connection.received = 0;
-        Ok(Step::Answered)
-    }
-
-    /// None: the body is not yet whole.
-    fn take_body(
-        &mut self,
-        connection: &mut Connection<A::Held>,
-        input: &mut &[u8],
-    ) -> Result<Option<Step>, Rejection> {
-        let Some(receiving) = &mut connection.receiving else { return Ok(None) };
-        if !receiving.incoming.take(input)? {
-            return Ok(None);
-        }
-        let Some(receiving) = connection.receiving.take() else { return Ok(None) };
-        connection.state = State::Reading;
-        let Receiving { head: head_bytes, incoming } = *receiving;
-        let mut storage = head::storage();
-        let Some(head) = head::parse(&head_bytes, &mut storage, &self.limits)? else { return Ok(None) };
-        let body = Body::Collected(incoming.collected());
-        Ok(Some(self.answer(connection, &head, &head_bytes, body, input.is_empty())))
-    }
-
-    /// `last`: no further request has been received.
-    fn answer(
-        &mut self,
-        connection: &mut Connection<A::Held>,
-        head: &Head,
-        head_bytes: &[u8],
-        body: Body,
-        last: bool,
-    ) -> Step {
-        if !connection.facts.keep_alive && !last {
-            connection.linger = true;
-        }
+        connection: &mut Connection<A>,
+        answer: impl FnOnce(&mut Self, &mut Connection<A>) -> Step<A>,
+    ) -> Step<A> {
         let begun = self.output.buffer.len();
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let reply = match (&mut self.files, head.target) {
-                (Some(files), Target::Path(path)) => {
-                    files.respond(head.method.as_bytes(), path.as_bytes(), head.headers, self.now_ns / 1_000_000_000)
-                }
-                _ => None,
-            };
-            if let Some(reply) = reply {
-                self.output.file(connection, reply);
-                return Answer::Outcome(Outcome::Done);
-            }
-            match &mut self.caller {
-                Caller::None => {
-                    self.output.answer(connection, reject(404, "nothing is served here"));
-                    Answer::Outcome(Outcome::Done)
-                }
-                Caller::Pool(_) => Answer::Pool(body),
-                Caller::Inline(application) => {
-                    let origin = self.means.origin(head, connection.peer);
-                    let request = Request { head, body, origin, listener: connection.listener };
-                    self.slot.in_flight.set(1);
-                    let mut out = self.output.for_call(connection, &self.means, &self.pace);
-                    let outcome = application.call(request, &mut out);
-                    self.slot.in_flight.set(0);
-                    self.slot.progress.add(1);
-                    Answer::Outcome(outcome)
-                }
-            }
-        }));
-        match outcome {
-            Ok(Answer::Outcome(outcome)) => self.step(connection, outcome),
-            Ok(Answer::Pool(body)) => {
-                let body = match body {
-                    Body::None | Body::Streamed => Collected::Memory(Vec::new()),
-                    Body::Whole(bytes) => Collected::Memory(bytes.to_vec()),
-                    Body::Collected(collected) => collected,
-                };
-                self.dispatch(connection, head_bytes, OwnedBody::Collected(body))
-            }
-            Err(_panic) => {
+        catch_unwind(AssertUnwindSafe(|| answer(self, connection))).unwrap_or_else(|_panic| {
+            if let Caller::Inline(_) = self.caller {
                 self.slot.in_flight.set(0);
-                if connection.facts.status == 0 && connection.outbox.is_empty() && self.output.buffer.len() >= begun {
-                    self.output.buffer.truncate(begun);
-                    return Step::Stop(self.refuse_with(connection, reject(500, "the server failed")));
-                }
-                Step::Stop(Next::Close)
             }
-        }
+            if connection.facts.status == 0 && connection.outbox.is_empty() && self.output.buffer.len() >= begun {
+                self.output.buffer.truncate(begun);
+                return Step::Stop(self.refuse_with(connection, reject(500, "the server failed")));
+            }
+            Step::Stop(Next::Close)
+        })
     }
 
-    fn dispatch(&mut self, connection: &mut Connection<A::Held>, head_bytes: &[u8], body: OwnedBody) -> Step {
+    /// Calls the application here and now.
+    #[inline]
+    pub fn call(&mut self, connection: &mut Connection<A>, request: <A::Protocol as Protocol>::Request<'_>) -> Step<A> {
+        let Caller::Inline(application) = &mut self.caller else { return Step::Stop(Next::Close) };
+        self.slot.in_flight.set(1);
+        let mut out = self.output.for_call(connection, &self.means, &self.pace);
+        let outcome = application.call(request, &mut out);
+        drop(out);
+        self.slot.in_flight.set(0);
+        self.slot.progress.add(1);
+        self.step(connection, outcome)
+    }
+
+    /// Has a thread call the application.
+    pub fn dispatch(&mut self, connection: &mut Connection<A>, work: Work<A>) -> Step<A> {
         // What is owed for the requests before this one goes first; a thread that finds it blocked waits.
         match self.output.flush(connection, After::Nothing) {
             Err(_) => Step::Stop(Next::Close),
             Ok(_) => {
                 connection.state = State::Reading;
-                Step::Stop(Next::Dispatch(Work { head: head_bytes.to_vec(), body }))
+                Step::Stop(Next::Dispatch(Box::new(work)))
             }
         }
     }
 
-    fn step(&mut self, connection: &mut Connection<A::Held>, outcome: Outcome<A::Held>) -> Step {
+    pub fn step(&mut self, connection: &mut Connection<A>, outcome: Outcome<A::Held>) -> Step<A> {
         match outcome {
             // Answers to pipelined requests are sent together, unless the log is to have what was sent of each.
             Outcome::Done if connection.outbox.is_empty() && self.log.is_none() => {
@@ -370,13 +238,13 @@ impl<'c, A: Application> Requests<'c, A> {
         }
     }
 
-    fn last_word(&self, connection: &Connection<A::Held>) -> Next {
+    fn last_word(&self, connection: &Connection<A>) -> Next<A> {
         if connection.linger { Next::Linger } else { Next::Close }
     }
 
     /// The last answer of a connection: the packet that it ends with says as well that it was the last, which saves a packet
     /// and the client's answer to that.
-    fn flush_last(&mut self, connection: &mut Connection<A::Held>) -> Next {
+    fn flush_last(&mut self, connection: &mut Connection<A>) -> Next<A> {
         let together = connection.transport.is_plain() && !self.output.buffer.is_empty();
         match self.output.flush(connection, if together { After::More } else { After::Nothing }) {
             Err(_) => Next::Close,
@@ -393,7 +261,7 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// Sends more, as there is room again.
-    pub fn go_on_sending(&mut self, connection: &mut Connection<A::Held>) -> Next {
+    pub fn go_on_sending(&mut self, connection: &mut Connection<A>) -> Next<A> {
         match connection.outbox.send(&mut connection.transport) {
             Ok(()) => {}
             Err(error) if is_passing(&error) => return Next::Wait,
@@ -408,7 +276,7 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// Goes on with a request that a thread is done with.
-    pub fn finished(&mut self, connection: &mut Connection<A::Held>, outcome: Outcome<A::Held>) -> Next {
+    pub fn finished(&mut self, connection: &mut Connection<A>, outcome: Outcome<A::Held>) -> Next<A> {
         match self.step(connection, outcome) {
             Step::Stop(next) => next,
             Step::Answered => self.feed(connection, &[]),
@@ -416,18 +284,19 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// Writes a response of the server's own that ends the connection.
-    fn refuse_with(&mut self, connection: &mut Connection<A::Held>, rejection: Rejection) -> Next {
+    pub fn refuse_with(&mut self, connection: &mut Connection<A>, rejection: Rejection) -> Next<A> {
         let kind = match rejection.status {
             413 | 414 | 431 | 503 => 1,
             417 | 501 | 505 => 2,
             _ => 0,
         };
         self.slot.rejected[kind].add(1);
-        connection.receiving = None;
+        connection.pending = Default::default();
+        connection.state = State::Reading;
         connection.facts.keep_alive = false;
         connection.facts.status = rejection.status;
         connection.linger = true;
-        connection.facts.body_bytes = self.output.reject(rejection);
+        A::Protocol::refuse(rejection, &mut self.output.for_call(connection, &self.means, &self.pace));
         connection.is_owed = true;
         if self.log.is_some() {
             let peer = connection.peer.address;
@@ -438,17 +307,17 @@ impl<'c, A: Application> Requests<'c, A> {
     }
 
     /// Refuses a connection because there are too many.
-    pub fn refuse(&mut self, connection: &mut Connection<A::Held>) -> Next {
+    pub fn refuse(&mut self, connection: &mut Connection<A>) -> Next<A> {
         self.refuse_with(connection, reject(503, "there are too many connections"))
     }
 
     /// The client did not send its request in time.
-    pub fn time_out(&mut self, connection: &mut Connection<A::Held>) -> Next {
+    pub fn time_out(&mut self, connection: &mut Connection<A>) -> Next<A> {
         self.refuse_with(connection, reject(408, "the request did not come in time"))
     }
 
     /// The outbox is empty, or the connection is lost: the response is over.
-    pub fn settle(&mut self, connection: &mut Connection<A::Held>) {
+    pub fn settle(&mut self, connection: &mut Connection<A>) {
         if std::mem::take(&mut connection.is_owed) {
             self.count_response(connection);
         }
@@ -468,18 +337,17 @@ impl<'c, A: Application> Requests<'c, A> {
         }
     }
 
-    fn count_response(&mut self, connection: &mut Connection<A::Held>) {
+    fn count_response(&mut self, connection: &mut Connection<A>) {
         self.count(&connection.facts);
         if let Some(log) = &mut self.log {
             let mut entry = connection.entry.take().unwrap_or_default();
-            entry.version = connection.facts.minor;
             entry.status = connection.facts.status;
             entry.bytes = connection.facts.body_bytes.saturating_sub(connection.outbox.left());
             log.record(&entry, monotonic_ns());
         }
     }
 
-    pub fn count_sent(&mut self, connection: &mut Connection<A::Held>) {
+    pub fn count_sent(&mut self, connection: &mut Connection<A>) {
         self.slot.bytes_out.add(std::mem::take(&mut connection.outbox.sent));
     }
 
@@ -500,16 +368,4 @@ impl<'c, A: Application> Requests<'c, A> {
             log.hand_over();
         }
     }
-}
-
-enum Answer<'a, R> {
-    Outcome(Outcome<R>),
-    Pool(Body<'a>),
-}
-
-/// Whether a head may end in the bytes beyond those that were `seen`: an empty line, however it is written.
-fn ends_head(bytes: &[u8], seen: usize) -> bool {
-    let from = seen.saturating_sub(3).min(bytes.len());
-    let fresh = &bytes[from..];
-    memchr::memchr_iter(b'\n', fresh).any(|at| matches!(fresh[at + 1..], [b'\n', ..] | [b'\r', b'\n', ..]))
 }

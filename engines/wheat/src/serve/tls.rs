@@ -18,8 +18,9 @@ use crate::config::Tls;
 /// Plaintext that waits for its encryption and ciphertext that waits for its client, in bytes, each.
 const BUFFERED: usize = 64 << 10;
 
-/// The certificate chain and its key, read once. The error says which file is at fault.
-pub fn server_config(files: &Tls) -> Result<Arc<ServerConfig>, String> {
+/// The certificate chain and its key, read once. The error says which file is at fault. `alpn`: the registered name of the protocol
+/// (RFC 7301), if it has one.
+pub fn server_config(files: &Tls, alpn: Option<&[u8]>) -> Result<Arc<ServerConfig>, String> {
     let certificate = files.certificate.display();
     let key = files.key.display();
     let chain = CertificateDer::pem_file_iter(&files.certificate)
@@ -44,7 +45,7 @@ pub fn server_config(files: &Tls) -> Result<Arc<ServerConfig>, String> {
         .with_no_client_auth()
         .with_single_cert(chain, private_key)
         .map_err(|error| format!("the key {key} does not belong to the certificate {certificate}: {error}"))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols.extend(alpn.map(<[u8]>::to_vec));
     Ok(Arc::new(config))
 }
 

@@ -25,13 +25,15 @@ pub struct Opener {
 }
 
 impl Opener {
+    /// `alpn`: what the protocol is called within TLS.
     #[cfg(feature = "tls")]
-    pub fn new(config: &Config) -> Result<Self, Error> {
-        Ok(Self { tls: config.tls.as_ref().map(tls::server_config).transpose().map_err(Error::config)? })
+    pub fn new(config: &Config, alpn: Option<&[u8]>) -> Result<Self, Error> {
+        let tls = config.tls.as_ref().map(|files| tls::server_config(files, alpn)).transpose();
+        Ok(Self { tls: tls.map_err(Error::config)? })
     }
 
     #[cfg(not(feature = "tls"))]
-    pub fn new(config: &Config) -> Result<Self, Error> {
+    pub fn new(config: &Config, _alpn: Option<&[u8]>) -> Result<Self, Error> {
         match config.tls {
             Some(_) => Err(Error::config("--tls-certificate: this wheat was built without TLS")),
             None => Ok(Self {}),

@@ -14,11 +14,13 @@ use std::time::Duration;
 
 use slab::Slab;
 
-use super::caller::{Caller, NoApplication};
+use super::caller::Caller;
 use super::connection::{Connection, State};
-use super::pool::{Finished, Work};
-use super::reply::{Application, Means, Peer};
-use super::requests::{Next, Requests};
+use super::pool::Finished;
+use super::protocol::{Application, Protocol, Work};
+use super::protocols::http::NoApplication;
+use super::reply::{Means, Peer};
+use super::requests::{Next, Reader, Requests};
 use super::socket::{self, is_passing};
 use super::timers::{Kind, Tick, Wheel};
 use super::transport::Opener;
@@ -54,8 +56,8 @@ const CONTROL: u64 = 1 << 62;
 const POOL: u64 = (1 << 62) + 1;
 const LISTENER: u64 = 1 << 63;
 
-enum Entry<R> {
-    Here(Box<Connection<R>>),
+enum Entry<A: Application> {
+    Here(Box<Connection<A>>),
     /// A thread of the pool has it.
     Away,
 }
@@ -64,7 +66,7 @@ struct Worker<'c, A: Application> {
     requests: Requests<'c, A>,
     config: &'c Config,
     epoll: OwnedFd,
-    connections: Slab<Entry<A::Held>>,
+    connections: Slab<Entry<A>>,
     listeners: Vec<OwnedFd>,
     opener: Opener,
     /// Calls wait for a thread: whether one can be had is looked at soon.
@@ -99,7 +101,12 @@ pub fn means_of(config: &Config) -> Result<Means, Error> {
     Means::of(config).map_err(|error| Error::unavailable(format!("no descriptors for a worker: {error}")))
 }
 
-pub fn run_with<A: Application>(config: &Config, context: Context, caller: Caller<A>, means: Means) -> i32 {
+pub fn run_with<A: Application<Protocol: Reader>>(
+    config: &Config,
+    context: Context,
+    caller: Caller<A>,
+    means: Means,
+) -> i32 {
     match Worker::new(config, context, caller, means) {
         Ok(mut worker) => {
             worker.serve();
@@ -112,7 +119,7 @@ pub fn run_with<A: Application>(config: &Config, context: Context, caller: Calle
     }
 }
 
-impl<'c, A: Application> Worker<'c, A> {
+impl<'c, A: Application<Protocol: Reader>> Worker<'c, A> {
     fn new(config: &'c Config, context: Context, caller: Caller<A>, means: Means) -> Result<Self, Error> {
         let Context { index: _, listeners, control, slot } = context;
         let failed = |what: &str, error: io::Error| Error::unavailable(format!("{what}: {error}"));
@@ -129,7 +136,7 @@ impl<'c, A: Application> Worker<'c, A> {
             epoll,
             connections: Slab::new(),
             listeners,
-            opener: Opener::new(config)?,
+            opener: Opener::new(config, A::Protocol::ALPN)?,
             calls_wait: false,
             control,
             wheel: Wheel::new(clock::coarse_ns()),
@@ -373,7 +380,7 @@ impl<'c, A: Application> Worker<'c, A> {
     }
 
     /// `ended`: the client has ended its side, which is not reported again.
-    fn progress(&mut self, token: usize, ended: bool) -> Next {
+    fn progress(&mut self, token: usize, ended: bool) -> Next<A> {
         let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return Next::Wait };
         if connection.state == State::Sending {
             return self.requests.go_on_sending(connection);
@@ -426,7 +433,7 @@ impl<'c, A: Application> Worker<'c, A> {
     }
 
     /// Does what an event leads to.
-    fn then(&mut self, token: usize, next: Next) {
+    fn then(&mut self, token: usize, next: Next<A>) {
         let Some(Entry::Here(connection)) = self.connections.get_mut(token) else { return };
         self.requests.count_sent(connection);
         match next {
@@ -481,7 +488,7 @@ impl<'c, A: Application> Worker<'c, A> {
 
     // Threads
 
-    fn dispatch(&mut self, token: usize, work: Work) {
+    fn dispatch(&mut self, token: usize, work: Box<Work<A>>) {
         let Caller::Pool(pool) = &mut self.requests.caller else { return };
         let Some(entry) = self.connections.get_mut(token) else { return };
         if !matches!(entry, Entry::Here(_)) {

@@ -17,7 +17,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockop
 
 use crate::config::{Config, DEFAULT_BIND};
 use crate::error::Error;
-use crate::options::Bind;
+use crate::options::{Bind, Protocol};
 
 /// All sockets of a server.
 pub struct Listening {
@@ -183,7 +183,12 @@ impl Drop for Listening {
 }
 
 pub fn scheme(config: &Config) -> &'static str {
-    if config.tls.is_some() { "https" } else { "http" }
+    match (config.protocol, config.tls.is_some()) {
+        (Protocol::Http, false) => "http",
+        (Protocol::Http, true) => "https",
+        (_, false) => "tcp",
+        (_, true) => "tls",
+    }
 }
 
 fn refused(address: &str, error: Errno) -> Error {

@@ -186,6 +186,7 @@ impl Exchange {
             }
         };
         let buffer = &mut *out.buffer;
+        let from = buffer.len();
         buffer.extend_from_slice(&self.head);
         if !self.has_date {
             buffer.extend_from_slice(out.date_line);
@@ -198,6 +199,9 @@ impl Exchange {
             buffer.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
         response::write_connection(facts.keep_alive, facts.minor, buffer);
+        if let Some(named) = &mut out.named {
+            named.look_up_response(&buffer[from..]);
+        }
         buffer.extend_from_slice(b"\r\n");
     }
 

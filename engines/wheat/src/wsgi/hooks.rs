@@ -43,6 +43,10 @@ pub struct OfRequests {
 }
 
 impl OfRequests {
+    pub fn are_any(&self) -> bool {
+        self.on_request.is_some() || self.on_response.is_some()
+    }
+
     pub fn before(&mut self, environ: &Object) -> Result<()> {
         if self.on_response.is_some() {
             self.environ = environ.clone();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! WSGI applications (PEP 3333) by CPython's own interface.
+//! Python applications, by CPython's own interface: those of WSGI (PEP 3333) and, in `plain`, of protocols that know bytes alone.
 //!
 //! `serving` is what Python calls to become a worker; `environ`, `input`, `exchange` are what an application gets; here is
 //! what becomes of what it gives back.
@@ -10,14 +10,18 @@ pub mod file;
 pub mod hooks;
 pub mod input;
 pub mod object;
+pub mod plain;
 pub mod serving;
 pub mod types;
 
 use pyo3_ffi::*;
 
 use crate::http::{reject, response};
+use crate::layout::Of;
 use crate::observe::notice::Notice;
-use crate::serve::reply::{Application, Body, Out, Outcome, Request};
+use crate::serve::protocol::{Application, Outcome};
+use crate::serve::protocols::http::Http;
+use crate::serve::reply::{Body, Out, Request};
 use environ::Environ;
 use exchange::Functions;
 use hooks::{Hooks, OfRequests};
@@ -130,6 +134,9 @@ impl Wsgi {
         let environ = self.environ.build(&request, input.as_ref().map(|input| &input.0), length)?;
         let hooked = self.hooks.as_mut().map_or(Ok(()), |hooks| hooks.before(&environ));
         let answer = hooked.and_then(|()| self.application.call_with_both(&environ, &functions.start_response));
+        if let Some(named) = &mut out.named {
+            named.look_up(Of::Environ, |name| variable(&environ, name));
+        }
         drop(environ);
         Ok((Response { functions, input, iterable: Object::none(), held: Vec::new() }, answer))
     }
@@ -174,10 +181,8 @@ impl Wsgi {
         Step::Complete
     }
 
-    /// Writes the exception that is set to `wsgi.errors`.
     fn report(&self, what: &str) {
-        let Some(exception) = take_raised() else { return };
-        print_exception(&exception, &self.errors, &format!("wheat: the application failed at {what}\n"));
+        report(&self.errors, what);
     }
 
     /// `close()`, whatever happened before; then everything is given back.
@@ -204,6 +209,7 @@ impl Wsgi {
 }
 
 impl Application for Wsgi {
+    type Protocol = Http;
     type Held = Vec<Object>;
 
     fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T {
@@ -257,22 +263,66 @@ impl Application for Wsgi {
     }
 
     fn others_wait(&mut self) -> bool {
-        // SAFETY: attached: the list of threads has at least this one.
-        unsafe {
-            let own = PyThreadState_Get();
-            PyInterpreterState_ThreadHead(PyThreadState_GetInterpreter(own)) != own
-                || !PyThreadState_Next(own).is_null()
-        }
+        has_other_threads()
     }
 
     fn turn(&mut self) -> bool {
-        // SAFETY: attached.
-        if unsafe { PyErr_CheckSignals() } == 0 {
-            return true;
-        }
-        self.report("a signal");
-        false
+        obeys_signals(&self.errors)
     }
+}
+
+/// Writes the exception that is set to `errors`, which is `wsgi.errors` to an application.
+fn report(errors: &Object, what: &str) {
+    let Some(exception) = take_raised() else { return };
+    print_exception(&exception, errors, &format!("wheat: the application failed at {what}\n"));
+}
+
+/// Whether the interpreter has threads beside this one.
+fn has_other_threads() -> bool {
+    // SAFETY: attached: the list of threads has at least this one.
+    unsafe {
+        let own = PyThreadState_Get();
+        PyInterpreterState_ThreadHead(PyThreadState_GetInterpreter(own)) != own || !PyThreadState_Next(own).is_null()
+    }
+}
+
+/// Has Python handle the signals that came. False: a handler raised, and the worker is to end.
+fn obeys_signals(errors: &Object) -> bool {
+    // SAFETY: attached.
+    if unsafe { PyErr_CheckSignals() } == 0 {
+        return true;
+    }
+    report(errors, "a signal");
+    false
+}
+
+/// A variable of an environ as text, in UTF-8.
+fn variable(environ: &Object, name: &str) -> Option<Vec<u8>> {
+    let text = |name: &str| -> Result<Option<Vec<u8>>> {
+        let key = Object::interned(name)?;
+        // SAFETY: a dictionary and a key; what is borrowed becomes a reference of its own before anything else happens.
+        unsafe {
+            let found = PyDict_GetItemWithError(environ.as_ptr(), key.as_ptr());
+            if found.is_null() {
+                return if PyErr_Occurred().is_null() { Ok(None) } else { Err(Raised) };
+            }
+            let text = Object::owned(PyObject_Str(Object::borrowed(found).as_ptr()))?;
+            let encoded = Object::owned(PyUnicode_AsEncodedString(
+                text.as_ptr(),
+                c"utf-8".as_ptr(),
+                c"backslashreplace".as_ptr(),
+            ))?;
+            Ok(bytes_of(&encoded).map(<[u8]>::to_vec))
+        }
+    };
+    let found = text(name).and_then(|found| match found {
+        None => text(&name.to_uppercase()),
+        found => Ok(found),
+    });
+    found.unwrap_or_else(|Raised| {
+        take_raised();
+        None
+    })
 }
 
 /// `list` or `tuple` themselves: their length is known, nothing of them is Python code, and they have no `close`.

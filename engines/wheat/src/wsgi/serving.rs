@@ -14,14 +14,19 @@ use super::environ::Listener;
 use super::hooks::Hooks;
 use super::input::Input;
 use super::object::{Object, Raised, Result, Thread, bytes_of, callback, detached, print_exception, take_raised};
+use super::plain::Plain;
 use super::{Program, Wsgi};
 use crate::config::{Command, Config};
 use crate::error::{Error, Exit};
+use crate::options::Protocol;
 use crate::serve::caller::Caller;
 use crate::serve::pool::Pool;
+use crate::serve::protocol::Application;
+use crate::serve::protocols::line::Line;
+use crate::serve::requests::Reader;
 use crate::serve::transport::Opener;
 use crate::serve::worker;
-use crate::supervise::handover;
+use crate::supervise::handover::{self, Context};
 use crate::supervise::template::{self, AroundFork};
 
 /// What is in the way of serving: an error of ours, or an exception.
@@ -65,7 +70,7 @@ fn run() -> std::result::Result<i32, Failure> {
     match Config::parse(arguments()?.into_iter().skip(1))? {
         Command::Serve(config) => work(&config),
         Command::Check(config) => {
-            Opener::new(&config)?;
+            Opener::new(&config, None)?;
             handover::change_directory(&config)?;
             hooks_of(&config)?;
             import(&config)?;
@@ -109,23 +114,10 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
         threads: config.threads > 1,
         processes: config.workers > 1,
     });
-    let means = worker::means_of(config)?;
-    let code = if config.threads <= 1 {
-        let wsgi = Wsgi::new(&program, None)?;
-        worker::run_with(config, context, Caller::Inline(wsgi), means)
-    } else {
-        let theirs = program.clone();
-        detached(move || {
-            let enter = move || {
-                let thread = Thread::attach();
-                Wsgi::new(&theirs, Some(thread)).unwrap_or_else(|Raised| std::process::abort()) // no memory for a few dictionaries
-            };
-            match Pool::start(config, means.clone(), context.slot, enter) {
-                Ok(pool) => Ok(worker::run_with(config, context, Caller::<Wsgi>::Pool(pool), means)),
-                Err(error) => Err(Error::unavailable(format!("no threads for --threads {}: {error}", config.threads))),
-            }
-        })?
-    };
+    let code = match config.protocol {
+        Protocol::Http => serve_with(config, context, &program, Wsgi::new),
+        Protocol::Line => serve_with(config, context, &program, Plain::<Line>::new),
+    }?;
     // The worker has ended as it should, whatever becomes of its last words.
     if let Err(Failure::Error(error)) = call_hook(&program.hooks, "worker_exit", index) {
         eprintln!("wheat: {error}");
@@ -139,6 +131,32 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
         }
     }
     Ok(code)
+}
+
+/// `make`: for each thread that calls the application.
+fn serve_with<A: Application<Protocol: Reader>>(
+    config: &Config,
+    context: Context,
+    program: &Arc<Program>,
+    make: fn(&Program, Option<Thread>) -> Result<A>,
+) -> std::result::Result<i32, Failure> {
+    let means = worker::means_of(config)?;
+    if config.threads <= 1 {
+        return Ok(worker::run_with(config, context, Caller::Inline(make(program, None)?), means));
+    }
+    let theirs = program.clone();
+    detached(move || {
+        let enter = move || {
+            let thread = Thread::attach();
+            make(&theirs, Some(thread)).unwrap_or_else(|Raised| std::process::abort()) // no memory for a few dictionaries
+        };
+        match Pool::start(config, means.clone(), context.slot, enter) {
+            Ok(pool) => Ok(worker::run_with(config, context, Caller::Pool(pool), means)),
+            Err(error) => {
+                Err(Error::unavailable(format!("no threads for --threads {}: {error}", config.threads)).into())
+            }
+        }
+    })
 }
 
 /// `sys.argv` as the command line had it.
@@ -156,11 +174,16 @@ fn arguments() -> Result<Vec<OsString>> {
 }
 
 fn hooks_of(config: &Config) -> std::result::Result<Hooks, Failure> {
-    Hooks::load(config.hooks.as_deref()).map_err(|Raised| {
+    let hooks = Hooks::load(config.hooks.as_deref()).map_err(|Raised| {
         print_raised();
         let path = config.hooks.as_deref().unwrap_or(Path::new("")).display();
-        Error::config(format!("--hooks {path} cannot be loaded: see the traceback above")).into()
-    })
+        Error::config(format!("--hooks {path} cannot be loaded: see the traceback above"))
+    })?;
+    if config.protocol != Protocol::Http && hooks.of_requests()?.is_some_and(|hooks| hooks.are_any()) {
+        let text = "on_request and on_response (--hooks) are for --protocol http, whose requests have an environ";
+        return Err(Error::config(text).into());
+    }
+    Ok(hooks)
 }
 
 fn call_hook(hooks: &Hooks, name: &str, index: usize) -> std::result::Result<(), Failure> {
