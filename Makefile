@@ -77,6 +77,7 @@ check: $(VENV)/.dev ## formats, types and lint: seconds
 	$(BIN)/mypy
 
 golden: $(VENV)/.dev ## accept what the golden tests got, after reading the differences that this prints
+	-$(BIN)/python -m tests.golden.translations
 	-$(BIN)/python -m pytest tests/golden
 	$(BIN)/python -m tests.golden.accept
 

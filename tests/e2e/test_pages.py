@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests import processes
+from tests.golden.translations import TRANSLATIONS
 from tests.integration.slurm import a_cluster
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +120,8 @@ def work_through(page: Path, folder: Path, environment: dict[str, str]) -> None:
         assert done.stdout.strip() or re.search(r" -o | > ", text) or not text.startswith("steelyard"), text
 
 
-WITH_STEPS = [page for page in PAGES if any(steps(page))]
+#: The commands of a translation are those of its original: tests/golden/test_translations.py.
+WITH_STEPS = [page for page in PAGES if page not in TRANSLATIONS and any(steps(page))]
 HERE = [page for page in WITH_STEPS if not needs_other_machines(page)]
 ON_MACHINES = [page for page in WITH_STEPS if needs_other_machines(page)]
 
@@ -167,7 +169,7 @@ def test_the_readme_has_the_two_targets_that_do_everything():
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"],
+    sorted({*PAGES, *TRANSLATIONS, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"}),
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_its_links_lead_somewhere(page):
