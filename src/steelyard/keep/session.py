@@ -24,7 +24,17 @@ SUFFIX = ".session.jsonl"
 #: What is shown of every machine, and what is said where a file does not have it.
 FACTS, ENVIRONMENT = ("cpu", "logical cpus", "memory", "hypervisor"), ("kernel",)
 NOT_KNOWN = "not known"
+
+
+class _Stamp(msgspec.Struct, frozen=True, tag="session", tag_field="type"):
+    """What the first line of a session says whatever its schema: docs/reference/session-versions.md."""
+
+    schema: int
+    versions: dict[str, str] = {}
+
+
 _LINE = msgspec.json.Decoder(Line)
+_STAMP = msgspec.json.Decoder(_Stamp)
 _ENCODER = msgspec.json.Encoder()
 #: Longest file that is read. One line of a large session has some hundred thousand bytes: its header.
 LARGEST = 128 << 20
@@ -180,15 +190,9 @@ def _decode(file: IO[bytes], path: str) -> Session:
             raise SessionFileError(f"{path} holds more than a session may: {len(lines)} lines fill the memory")
     if not lines or not isinstance(lines[0], Header):
         raise SessionFileError(f"{path} is not a session file: its first line is not a session header")
-    header = _with_facts(lines[0])
-    if header.schema != SCHEMA:
-        raise SessionFileError(
-            f"{path} has schema {header.schema}; this Steelyard reads schema {SCHEMA}: read it with Steelyard "
-            f"{header.versions.get('steelyard', 'of its time')}, which wrote it, or measure again with `steelyard run`"
-        )
     session = Session(
         path=path,
-        header=header,
+        header=_with_facts(lines[0]),
         skips=tuple(_only(lines, Skip)),
         audits=tuple(_only(lines, Audit)),
         plan=next(iter(_only(lines, Plan)), None),
@@ -209,11 +213,27 @@ def _weighed(file: IO[bytes], path: str) -> Iterator[tuple[Line, int]]:
             raise SessionFileError(f"{path}:{number}: not a line of a session file: it is longer than any")
         if not text.endswith(b"\n"):
             return
+        if number == 1:
+            _refuse_other_schemas(text, path)
         try:
             line = _LINE.decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise SessionFileError(f"{path}:{number}: not a line of a session file: {error}") from error
         yield line, _weight(line, len(text))
+
+
+def _refuse_other_schemas(first: bytes, path: str) -> None:
+    """Raise SessionFileError if the first line is that of another schema, whose other lines may be anything."""
+    try:
+        stamp = _STAMP.decode(first)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return  # what is wrong with it is said where it is read as a line
+    writer = stamp.versions.get("steelyard", "of its time")
+    advice = f"install Steelyard {writer}, which wrote it, or a later one"
+    if stamp.schema < SCHEMA:
+        advice = f"read it with Steelyard {writer}, which wrote it, or measure again with `steelyard run`"
+    if stamp.schema != SCHEMA:
+        raise SessionFileError(f"{path} has schema {stamp.schema}; this Steelyard reads schema {SCHEMA}: {advice}")
 
 
 def _weight(line: Line, size: int) -> int:
