@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STEELYARD := $(BIN)/steelyard
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-all check build golden fuzz docs site figure clean always
+.PHONY: help run test test-all check build golden fuzz docs site notes figure clean always
 
 help: ## list the targets
 	@echo 'make run     measure this machine: a first session, its answers on one screen, report.html'
@@ -78,6 +78,8 @@ check: $(VENV)/.dev ## formats, types and lint: seconds
 
 golden: $(VENV)/.dev ## accept what the golden tests got, after reading the differences that this prints
 	-$(BIN)/python -m tests.golden.translations
+	$(STEELYARD) docs build/docs
+	cp build/docs/steelyard.1 packaging/share/man/man1/
 	-$(BIN)/python -m pytest tests/golden
 	$(BIN)/python -m tests.golden.accept
 
@@ -89,6 +91,11 @@ docs: $(VENV)/.dev ## man page and reference, into build/docs
 
 site: $(VENV)/.dev ## the documentation as a site, into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+VERSION ?= Unreleased
+notes: ## the release notes of VERSION, which are its part of the changelog
+	@awk '/^## / { on = $$2 == "$(VERSION)"; found += on; next } on; END { exit !found }' CHANGELOG.md || \
+	{ echo "make: CHANGELOG.md has no part \"## $(VERSION)\"" >&2; exit 1; }
 
 figure: build ## the figure of the README, from the newest session or SESSION=FILE
 	@mkdir -p docs/figures

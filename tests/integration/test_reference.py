@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is generated from the parser and the probes: completion, man page, tables."""
 
+import itertools
 import json
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from steelyard.__main__ import main
 from steelyard.judge import proving
 from steelyard.measure import catalog
+
+MAN_PAGE = Path(__file__).parents[2] / "packaging" / "share" / "man" / "man1" / "steelyard.1"
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +43,18 @@ def test_the_man_page_is_a_man_page(reference):
         shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True, text=True, check=True)
         assert "--budget" in shown.stdout
         assert not shown.stderr
+
+
+def words_of(page):
+    """What a man page says, without the comments and requests that differ between versions of docutils."""
+    lines = [line for line in page.read_text().splitlines() if not line.startswith(("'", '.\\"'))]
+    return re.sub(r"^\.\w+|\\[a-zA-Z&]|\\f.|[\\\"]", " ", "\n".join(lines), flags=re.MULTILINE).split()
+
+
+def test_the_man_page_that_is_installed_is_the_one_of_today(reference):
+    installed, today = (words_of(page) for page in (MAN_PAGE, reference / "steelyard.1"))
+    apart = next((pair for pair in itertools.zip_longest(installed, today) if pair[0] != pair[1]), None)
+    assert apart is None, f"{MAN_PAGE} has {apart[0]!r} where the options now have {apart[1]!r}: `make golden` writes it"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
