@@ -5,7 +5,6 @@ import fnmatch
 import importlib.metadata
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -117,7 +116,7 @@ def test_the_image_names_packages_that_debian_has_and_commands_that_there_are():
     for name, text in instructions():
         if name == "RUN":
             for command in map(shlex.split, text.split("&&")):
-                assert shutil.which(command[0]) or command[0] == "/opt/steelyard/bin/pip", command
+                assert command[0] == "/opt/steelyard/bin/pip" or processes.tool(command[0])
                 if command[:2] == ["apt-get", "install"]:
                     assert {word for word in command[2:] if not word.startswith("--")} <= listed
     [run] = [text for name, text in instructions() if name == "ENTRYPOINT"]
@@ -151,26 +150,32 @@ def _installed() -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    ("shell", "script"),
+    ("shell", "printed", "script"),
     [
-        ("bash", ". {file} && complete -p steelyard"),
-        ("zsh", "autoload -Uz compinit && compinit -D -u && fpath=({file:h} $fpath) && autoload -Uz _steelyard && whence _steelyard"),
-        ("fish", "source {file}; complete -c steelyard"),
+        ("bash", "complete -W asked steelyard", ". {file} && complete -p steelyard"),
+        ("fish", "complete -c steelyard -a asked", "source {file}; complete -c steelyard"),
+        (
+            "zsh",
+            "_cyclopts_steelyard() {{ print asked $1 }}",
+            "fpath=({file.parent} $fpath); autoload -Uz compinit; compinit -D -u; $_comps[steelyard] of zsh",
+        ),
     ],
 )
-def test_a_shell_takes_its_completion(shell, script, tmp_path):
+def test_a_shell_asks_the_program_that_is_installed(shell, printed, script, tmp_path):
     [file] = [path for path in SHARE.rglob("*steelyard*") if path.is_file() and shell in str(path.relative_to(SHARE))]
-    program = processes.tool(shell)
-    command = script.replace("{file:h}", str(file.parent)).replace("{file}", str(file))
+    program = tmp_path / "bin" / "steelyard"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n[ "$*" = "completion {shell}" ] && echo \'{printed.format()}\'\n')
+    program.chmod(0o755)
     done = subprocess.run(
-        [program, "-c", command],
-        env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(tmp_path)},
+        [processes.tool(shell), "-c", script.format(file=file)],
+        env={"PATH": f"{program.parent}:/usr/bin:/bin", "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "steelyard" in done.stdout
+    assert "asked" in done.stdout
 
 
 # --- release notes ----------------------------------------------------------------------------------------------------

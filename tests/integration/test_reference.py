@@ -62,6 +62,7 @@ def test_completion_is_a_script_of_that_shell(capsys, shell):
     assert main(["completion", shell]) == 0
     printed = capsys.readouterr().out
     assert "steelyard" in printed
+    assert shell != "zsh" or "\n_cyclopts_steelyard() {" in printed  # packaging/share/zsh calls it by this name
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=printed, text=True, check=True)
 
