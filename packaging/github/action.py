@@ -165,9 +165,9 @@ def _commit(revision: str) -> str:
     """The full name of a commit, fetched if the checkout does not have it."""
     if found := _git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"):
         return found
-    if _git("fetch", "--quiet", "--depth=1", "origin", revision) is not None:
-        if found := _git("rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}"):
-            return found
+    fetched = _git("fetch", "--quiet", "--depth=1", "origin", revision) is not None
+    if fetched and (found := _git("rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}")):
+        return found
     raise UsageError(f"the checkout has no commit {revision}: give actions/checkout `fetch-depth: 0`")
 
 
@@ -293,15 +293,19 @@ def _of_this_machine(base: Path, new: Path) -> bool:
 
 
 def _judged(base: str, head: str, inputs: Inputs, written: Sequence[object]) -> tuple[int, str]:
-    """Exit code and JSON of `steelyard check`: of two sessions where that was asked for and is possible, else of two
-    folders of probes, measured in turn."""
+    """Exit code and JSON of `steelyard check`.
+
+    Of two sessions where that was asked for and is possible, else of two folders of probes, measured in turn.
+    """
     new = probes_of(_tree(), head, inputs)
     judging = ["--margin", inputs.threshold, *_measuring(inputs), *written, "--json"]
     if inputs.against == "session":
         session = _measured_alone(new, head, inputs)
         if _of_this_machine(_kept(base, inputs), session):
             return _steelyard("check", _kept(base, inputs), session, *judging, probes=new)
-        print(f"steelyard: the cache has no session of {base[:12]} of such a machine: both are measured now", flush=True)
+        print(
+            f"steelyard: the cache has no session of {base[:12]} of such a machine: both are measured now", flush=True
+        )
     with _checked_out(base) as tree:
         old = probes_of(tree, base, inputs)
         return _steelyard("check", old.name, new.name, *shlex.split(inputs.selectors), *judging)

@@ -62,7 +62,11 @@ def test_pages_that_agree_have_no_difference(pages):
     [
         ("5 minutes", "6 minutes", "page.zh-CN.md:5 has figure 5 where page.md:3 has figure 6: "),
         ("## Next", "### Next", "page.zh-CN.md:11 has heading ## where "),
-        ("show 7", "show 8", "page.zh-CN.md:8 has block $ steelyard show 7 where page.md:6 has block $ steelyard show 8: "),
+        (
+            "show 7",
+            "show 8",
+            "page.zh-CN.md:8 has block $ steelyard show 7 where page.md:6 has block $ steelyard show 8: ",
+        ),
         ("`steelyard run`", "`steelyard\nrun --quick`", "has code `steelyard run --quick`"),
         ("other.md", "another.md", "has link another.md"),
         ("Of 10 cases 2 fail.", "Of 10 cases 2 fail. Of 3 none.", "page.zh-CN.md has its end where "),

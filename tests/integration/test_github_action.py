@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GitHub Action outside GitHub: the steps of action.yml are done by bash as a runner does them, on a repository whose
-probes print made-up figures. So no machine decides a verdict here."""
+"""The GitHub Action outside GitHub: the steps of action.yml are done by bash as a runner does them, on a repository
+whose probes print made-up figures. So no machine decides a verdict here."""
 
 import importlib.util
 import json
@@ -11,6 +11,7 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -221,12 +222,12 @@ def a_case(name, verdict, *, worse=False, n=6, more=None, seconds=None, void=Non
         ([a_case("a", "different", worse=True)], "1 of 1 case is worse than base by more than 2%."),
         (
             [a_case("a", "undecided", more=14, seconds=180), a_case("b", "equivalent")],
-            "1 of 2 cases is undecided; 20 blocks would decide a, about 3 min longer: give `options: --blocks 20`.",
+            "1 of 2 cases is undecided; 20 blocks would decide a, about 3 min 00 s longer: give `options: --blocks",
         ),
         (
             [a_case("a", "undecided", more=4), a_case("b", "undecided")],
-            "2 of 2 cases are undecided; too near the threshold of 2% for any number of blocks: b; 10 blocks would decide "
-            "a: give `options: --blocks 10`.",
+            "2 of 2 cases are undecided; too near the threshold of 2% for any number of blocks: b; 10 blocks would "
+            "decide a: give `options: --blocks 10`.",
         ),
         ([a_case("a", "equivalent", void={"why": "drift"})], "The controls of the session failed, so that it decides "),
         ([], "Nothing could be compared"),
@@ -310,7 +311,7 @@ def test_a_command_becomes_a_probe_that_proves_that_it_succeeded(tmp_path):
 class Api(BaseHTTPRequestHandler):
     """Comments of a pull request: those of others, and whatever is written."""
 
-    comments: list[dict[str, object]] = []
+    comments: ClassVar[list[dict[str, object]]] = []
     refuses = False
 
     def do_GET(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What brings Steelyard to others says what pyproject.toml says: image, recipes, citation, man page, completions, notes."""
+"""What brings Steelyard to others says what pyproject.toml says: image, recipes, citation, completions, notes."""
 
 import fnmatch
 import importlib.metadata

@@ -54,7 +54,9 @@ def words_of(page):
 def test_the_man_page_that_is_installed_is_the_one_of_today(reference):
     installed, today = (words_of(page) for page in (MAN_PAGE, reference / "steelyard.1"))
     apart = next((pair for pair in itertools.zip_longest(installed, today) if pair[0] != pair[1]), None)
-    assert apart is None, f"{MAN_PAGE} has {apart[0]!r} where the options now have {apart[1]!r}: `make golden` writes it"
+    assert apart is None, (
+        f"{MAN_PAGE} has {apart[0]!r} where the options now have {apart[1]!r}: `make golden` writes it"
+    )
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -43,7 +43,7 @@ def container(root: Path = Path("/")) -> str | None:
     return named or read(root / "run/systemd/container") or None
 
 
-# --- tries: each gives 0, or the error with which the kernel refused ----------------------------------------------------
+# --- tries: each gives 0, or the error with which the kernel refused --------------------------------------------------
 
 
 def _libc() -> ctypes.CDLL:

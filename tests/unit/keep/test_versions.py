@@ -70,6 +70,6 @@ def test_a_file_of_a_newer_schema_is_refused_by_its_first_line_whatever_follows(
     with pytest.raises(SessionFileError) as refused:
         sessions.decode(json.dumps(first).encode() + b'\n{"type":"story"}\n', "a file")
     assert str(refused.value) == (
-        f"a file has schema {SCHEMA + 1}; this Steelyard reads schema {SCHEMA}: install Steelyard 9.1, which wrote it, or a "
-        "later one"
+        f"a file has schema {SCHEMA + 1}; this Steelyard reads schema {SCHEMA}: install Steelyard 9.1, which wrote it, "
+        "or a later one"
     )
