@@ -184,15 +184,14 @@ def refusals(
     name, in the place of trying.
     """
     kind = kind or container()
+    errors = dict(errors or {})
+    if machine.environment.get("transparent huge pages") == "never":
+        errors["a huge page"] = errno.EPERM
     found = []
-    if kind is not None:
-        found.append(
-            Disturbance(
-                what=f"this is a container ({kind}): the kernel and its other programs are those of the host",
-                advice="say so beside the figures; what the container refuses stands below",
-                severity="note",
-            )
-        )
+    for need in _NEEDED:
+        error = errors[need.what] if need.what in errors else need.attempt()
+        if error:
+            found.append(_said(need, error, kind))
     if (online := os.cpu_count() or 1) > len(machine.cpus):
         found.append(
             Disturbance(
@@ -201,10 +200,13 @@ def refusals(
                 severity="note",
             )
         )
-    if machine.environment.get("transparent huge pages") == "never":
-        errors = {"a huge page": errno.EPERM, **(errors or {})}
-    for need in _NEEDED:
-        error = errors[need.what] if errors and need.what in errors else need.attempt()
-        if error:
-            found.append(_said(need, error, kind))
-    return tuple(found)
+    return tuple(found) if kind is None else (_contained(kind, refuses=bool(found)), *found)
+
+
+def _contained(kind: str, *, refuses: bool) -> Disturbance:
+    which = "holds back what stands below" if refuses else "refuses nothing that probes need"
+    return Disturbance(
+        what=f"this is a container ({kind}), which {which}",
+        advice="say so beside the figures: kernel and neighbours are those of the host",
+        severity="note",
+    )
