@@ -4,13 +4,13 @@
  * 16 bytes an instruction, from the first byte to the last and again. The ways that end in _streaming store past the
  * caches: an ordinary store to a line that is not in the cache reads the line first, only to overwrite it.
  *
- * Known answer: the sum of what was read; after the last pass the last pass's number stands in every word, and a copy
+ * Known answer: the sum of the first 16 bytes of each line that was read; after the last pass the last pass's number stands in every word, and a copy
  * has carried it over.
- * Overhead: a turn of the loop for each 64 bytes.
+ * Overhead: a turn of the loop for each 64 bytes, of a read for each 128.
  * Limits: one CPU, which alone need not fill the memory's bandwidth; wider instructions than 16 bytes get more out of
  * the first cache, and of nothing beyond it. A copy counts its bytes once, though they are read and written. Streaming
  * stores are those of x86-64, and end with a fence once a pass.
- * Assembly: read_pass contains paddq\s+-?0x10\(|\bldp|\bldr
+ * Assembly: load_pass contains mov(dq|ap)\w?\s+0x70\(|\bldp|\bldr
  * Assembly: write_pass contains mov[au]ps|movdq|\bst[pr]
  * Assembly: copy_pass contains mov[au]ps|movdq|\bst[pr]
  * Assembly: copy_pass_streaming contains movnt|\bst[pr]
@@ -59,7 +59,7 @@ static uint64_t make_passes(struct arrays *arrays, uint64_t passes)
         arrays->pass++;
         switch (arrays->way) {
         case READ:
-            sum += read_pass(arrays->from, arrays->size);
+            sum += load_pass(arrays->from, arrays->size);
             break;
         case WRITE:
             write_pass(arrays->from, arrays->size, arrays->pass);
@@ -83,7 +83,7 @@ static bool passes_are_proven(const struct arrays *arrays, uint64_t passes, uint
     uint64_t words_of_all = arrays->size / sizeof(uint64_t);
     switch (arrays->way) {
     case READ:
-        return sum == passes * words_of_all;
+        return sum == passes * (arrays->size / PROBE_CACHE_LINE) * (sizeof(words) / sizeof(uint64_t));
     case WRITE:
     case WRITE_STREAMING:
         return read_pass(arrays->from, arrays->size) == words_of_all * arrays->pass;

@@ -27,19 +27,6 @@ static __attribute__((noinline)) uint64_t fork_all(uint64_t times)
     return ended;
 }
 
-static uint64_t available_mebibytes(void)
-{
-    char line[128];
-    uint64_t kibibytes = UINT64_MAX;
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kibibytes) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return kibibytes / 1024;
-}
-
 /* One fault a page is the proof that they are the smallest: a huge page would come with one fault for 512 of them, and
  * fork would copy one entry for it. */
 static void touch(volatile char *memory, uint64_t bytes)

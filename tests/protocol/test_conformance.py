@@ -77,6 +77,7 @@ def test_all_describe_themselves_alike():
         fields = json.loads(ended(language, "--describe").stdout)
         assert fields.pop("probe") == LANGUAGES[language]
         fields.pop("warms_up", None)  # of the language, not of its support
+        fields.pop("tails", None)  # which not all of them can
         described_alike.append(fields)
     for fields in described_alike[1:]:
         assert fields == described_alike[0]
@@ -127,7 +128,8 @@ REFUSED = {
 def test_wrong_usage_is_code_2_and_the_same_sentence_in_every_language(language, arguments):
     done = ended(language, *arguments)
     assert done.returncode == 2
-    assert refusal(language, done) == REFUSED[arguments]
+    options = "--deadline, --tails," if described(language).tails else "--deadline,"
+    assert refusal(language, done) == REFUSED[arguments].replace("--deadline,", options)
     assert done.stderr.count(b"\n") == 1
 
 
@@ -183,6 +185,25 @@ def test_an_operation_longer_than_the_target_is_done_once(language):
     read, _ = transcript(language, "--target", "1us", "--values", "1", trouble="more")
     assert read.meta.operations >= 1
     assert read.values[0].operations == 2 * read.meta.operations
+
+
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language in ("c", "cpp", "go", "rust")])
+def test_operations_are_timed_one_by_one(language):
+    assert described(language).tails
+    read, lines = transcript(language, *FEW, "--tails", "2ms")
+    assert [line["type"] for line in lines] == ["meta", "value", "value", "histogram", "caveat", "end"]
+    [found] = read.histograms
+    assert (found.name, found.unit, found.scale) == ("operation", "s", 1e-9)
+    assert 0 < found.quantile(0.5) < found.quantile(0.99) < 0.1
+    assert "less than a microsecond" in read.caveats[0]
+    assert transcript(language, *FEW)[0].histograms == ()
+
+
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language in ("c", "cpp", "go", "rust")])
+def test_what_does_several_operations_at_least_has_no_tails(language):
+    read, _ = transcript(language, *FEW, "--tails", "1ms", trouble="more")
+    assert read.histograms == ()
+    assert read.caveats == ("no operation is timed by itself: this probe does several at least",)
 
 
 @each_language

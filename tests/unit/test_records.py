@@ -2,7 +2,7 @@
 import msgspec
 import pytest
 
-from steelyard.records import CasePattern, Counter, End, Value, counter_metrics
+from steelyard.records import CasePattern, Counter, End, Histogram, Value, counter_metrics
 from tests.making import a_case, a_descriptor, a_metric, a_run, a_session, a_value, an_integer, counted
 
 
@@ -119,3 +119,19 @@ def test_the_blocks_of_a_session_without_an_end_are_those_begun_and_the_last_sen
     runs = [a_run(block=1), a_run(block=2), a_run(block=3, role="sentinel")]
     end = End(at="2026-01-01T00:00:00+00:00", reason="blocks", blocks=2, wall_s=1.0, timed_s=0.5)
     assert [a_session(*lines).blocks for lines in ((), runs, (*runs, end))] == [0, 2, 2]
+
+
+def histogram(*buckets):
+    return Histogram(name="operation", unit="s", scale=1e-9, buckets=buckets)
+
+
+def test_a_quantile_is_the_middle_of_the_bucket_that_reaches_the_share():
+    timed = histogram((100, 600), (1024, 390), (4096, 10))
+    assert timed.quantile(0.5) == pytest.approx(100e-9)
+    assert timed.quantile(0.99) == pytest.approx((1024 + 7 / 2) * 1e-9)
+
+
+@pytest.mark.parametrize(("count", "share"), [(19, 0.5), (999, 0.99), (9999, 0.999), (0, 0.5)])
+def test_a_quantile_with_fewer_than_ten_beyond_it_is_none(count, share):
+    assert histogram(*([(100, count)] if count else [])).quantile(share) is None
+    assert histogram((100, count + 1)).quantile(share) == (pytest.approx(100e-9) if count else None)

@@ -29,6 +29,20 @@ static inline uint64_t minor_faults(void)
     return (uint64_t)usage.ru_minflt;
 }
 
+/* What the kernel can give without swapping; UINT64_MAX where it does not say. */
+static inline uint64_t available_mebibytes(void)
+{
+    char line[128];
+    uint64_t kibibytes = UINT64_MAX;
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %" SCNu64, &kibibytes) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kibibytes == UINT64_MAX ? kibibytes : kibibytes / 1024;
+}
+
 static inline uint64_t round_up(uint64_t number, uint64_t to)
 {
     return (number + to - 1) / to * to;

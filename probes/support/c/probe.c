@@ -29,9 +29,11 @@
 #define SETTLED_NS 100000000
 #define MAX_CAVEATS 8
 #define MAX_HISTOGRAMS 4
+#define TAILS "operation" /* the histogram of operations that were timed one by one */
+#define SHORTEST_TAILED_NS 1000
 
 struct options {
-    uint64_t operations, target_ns, values, deadline_s;
+    uint64_t operations, target_ns, values, deadline_s, tails_ns;
 };
 
 static struct {
@@ -47,6 +49,7 @@ static struct {
 static const struct contexts *live_contexts;
 static int schedstat_fd = -1;
 static struct probe_build built;
+static bool one_by_one; /* of a batch nothing but the clock is read */
 
 /* --- what a probe calls -------------------------------------------------------------------------------------- */
 
@@ -255,8 +258,10 @@ static void read_counters(struct counter counted[COUNTERS_MAX])
 
 void probe_start(struct probe_value *value)
 {
-    read_usage(value, -1);
-    read_counters(value->counted);
+    if (!one_by_one) {
+        read_usage(value, -1);
+        read_counters(value->counted);
+    }
     value->begin.wall = probe_now_ns();
 }
 
@@ -264,6 +269,8 @@ void probe_stop(struct probe_value *value)
 {
     struct counter end[COUNTERS_MAX];
     value->wall_ns = probe_now_ns() - value->begin.wall;
+    if (one_by_one)
+        return;
     read_counters(end);
     read_usage(value, +1);
     for (int e = 0; counters_are_open() && e < COUNTERS_MAX; e++)
@@ -381,6 +388,7 @@ static void describe(const struct probe *probe)
         print_pair("family", probe->family);
     if (probe->value_ms)
         printf(",\"value_ms\":%u", probe->value_ms);
+    printf(",\"tails\":true");
     print_list("placements", probe->placements, "\"");
     print_list("uses", probe->uses, "\"");
     for (int i = 0; probe->metrics[i].name; i++) {
@@ -598,16 +606,18 @@ static void parse(struct probe_run *run, struct options *options, int argc, char
                 options->target_ns = parse_duration_ns(option, argument);
             else if (strcmp(option, "--deadline") == 0)
                 options->deadline_s = parse_duration_ns(option, argument) / 1000000000u;
+            else if (strcmp(option, "--tails") == 0)
+                options->tails_ns = parse_duration_ns(option, argument);
             else if (strcmp(option, "--placement") == 0)
                 set_placement(run, argument);
             else
-                usage("unknown option %s (--describe, --selftest, --operations, --values, --target, --deadline, "
+                usage("unknown option %s (--describe, --selftest, --operations, --values, --target, --deadline, --tails, "
                       "--placement, --json, key=value)", option);
         } else if (equals) {
-            *equals = 0;
-            int parameter = parameter_index(run->probe, argv[i]);
+            const char *name = strndup(argv[i], (size_t)(equals - argv[i])); /* the command line stays as it was */
+            int parameter = parameter_index(run->probe, name);
             if (parameter < 0)
-                usage("no parameter is called \"%s\"; --describe lists them", argv[i]);
+                usage("no parameter is called \"%s\"; --describe lists them", name);
             set_parameter(run, parameter, equals + 1);
         } else {
             usage("\"%s\" is neither an option nor key=value", argv[i]);
@@ -710,6 +720,31 @@ static void count_values(struct probe_run *run, uint64_t operations, struct prob
     counters_close();
 }
 
+/* Batches of one operation for so long, in a histogram. Not of a probe that keeps one of its own: it knows better. */
+static void time_one_by_one(struct probe_run *run, uint64_t length_ns)
+{
+    static struct histogram times;
+    if (length_ns == 0 || histograms[0].name)
+        return;
+    uint64_t end_ns = probe_now_ns() + length_ns;
+    uint64_t at_least = 1;
+    one_by_one = true;
+    while (at_least == 1 && (times.count == 0 || probe_now_ns() < end_ns)) {
+        struct probe_value value = run_batch(run, 1);
+        at_least = value.operations;
+        histogram_add(&times, value.wall_ns);
+    }
+    one_by_one = false;
+    if (at_least != 1) {
+        probe_caveat("no operation is timed by itself: this probe does several at least");
+        return;
+    }
+    if (histogram_quantile(&times, 0.5) < SHORTEST_TAILED_NS)
+        probe_caveat("timed one by one, an operation takes less than a microsecond with two readings of the clock: their "
+                     "time is much of its p50, p99 and p99_9");
+    probe_histogram(TAILS, "s", 1e-9, &times);
+}
+
 /* Contexts and children that nobody pins begin on the CPU of the one that started them. The kernel spreads them over the
  * CPUs some tens of milliseconds later: a round trip over a pipe then takes ten times as long, a thread created and joined
  * twice. What was timed before that would be a mixture of both, by how long the run was. So batches go untimed until that
@@ -739,6 +774,7 @@ static void measure(struct probe_run *run, const struct options *options)
     for (uint64_t i = 0; i < options->values; i++)
         values[i] = run_batch(run, operations);
     count_values(run, operations, values, options->values);
+    time_one_by_one(run, options->tails_ns);
     tear_down(run);
     print_meta(run, operations, search_ns);
     for (uint64_t i = 0; i < options->values; i++)

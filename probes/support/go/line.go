@@ -88,12 +88,15 @@ func describe(probe *Probe) {
 		Protocol int    `json:"protocol"`
 		Identity string `json:"probe"`
 		*Probe
-	}{protocol, identity, probe})
+		Tails bool `json:"tails"`
+	}{protocol, identity, probe, true})
 }
 
 type object = map[string]any
 
-func printLines(run *Run, operations uint64, search time.Duration, values []*Value, counters *counters) {
+func printLines(
+	run *Run, operations uint64, search time.Duration, values []*Value, counters *counters, tails histogram,
+) {
 	print(object{
 		"type": "meta", "protocol": protocol, "probe": identity, "parameters": run.given, "placement": run.Placement,
 		"cpus": run.CPUs, "operations": operations, "compiler": runtime.Version(),
@@ -113,6 +116,9 @@ func printLines(run *Run, operations uint64, search time.Duration, values []*Val
 			line["counters"] = value.counters
 		}
 		print(line)
+	}
+	if tails != nil {
+		print(object{"type": "histogram", "name": "operation", "unit": "s", "scale": 1e-9, "buckets": tails.buckets()})
 	}
 	for _, text := range run.caveats {
 		print(object{"type": "caveat", "text": text})

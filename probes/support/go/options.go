@@ -14,6 +14,7 @@ type options struct {
 	target     time.Duration
 	values     int
 	deadline   time.Duration
+	tails      time.Duration // 0: operations are not timed one by one
 }
 
 func parse(probe *Probe, arguments []string) (*Run, options) {
@@ -64,14 +65,16 @@ func (options *options) set(probe *Probe, run *Run, option, argument string) {
 		options.target = duration(option, argument)
 	case "--deadline":
 		options.deadline = max(duration(option, argument), time.Second)
+	case "--tails":
+		options.tails = duration(option, argument)
 	case "--placement":
 		if !slices.Contains(probe.Placements, argument) {
 			refuse("--placement is one of %s, not %q", strings.Join(probe.Placements, ","), argument)
 		}
 		run.Placement = argument
 	default:
-		refuse("unknown option %s (--describe, --selftest, --operations, --values, --target, --deadline, --placement, "+
-			"--json, key=value)", option)
+		refuse("unknown option %s (--describe, --selftest, --operations, --values, --target, --deadline, --tails, "+
+			"--placement, --json, key=value)", option)
 	}
 }
 

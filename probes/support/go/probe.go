@@ -233,6 +233,7 @@ func measure(batch Batch, run *Run, options options) {
 		values[i] = runBatch(batch, operations)
 	}
 	counters := countValues(batch, operations, values)
+	tails := timeOneByOne(batch, run, options.tails)
 	run.end()
-	printLines(run, operations, search, values, counters)
+	printLines(run, operations, search, values, counters, tails)
 }

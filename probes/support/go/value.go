@@ -44,14 +44,19 @@ func Now() time.Duration { return now() }
 // Start begins the timed part: the clock is read last.
 func (value *Value) Start() {
 	value.timed = true
-	value.before = usedSoFar()
-	value.events = counting.read()
+	if !oneByOne {
+		value.before = usedSoFar()
+		value.events = counting.read()
+	}
 	value.began = now()
 }
 
 // Stop ends the timed part: the clock is read first.
 func (value *Value) Stop() {
 	value.Wall = now() - value.began
+	if oneByOne {
+		return
+	}
 	value.events = since(value.events, counting.read())
 	after, before := usedSoFar(), value.before
 	value.during = used{

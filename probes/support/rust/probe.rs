@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ const DEFAULT_TARGET_NS: u64 = 10_000_000;
 const DEFAULT_VALUES: u64 = 9;
 const DEFAULT_DEADLINE_S: u64 = 60;
 const COUNTED_VALUES: usize = 3; // counts vary little: three tell an outlier
+const BUCKET_BITS: u32 = 8; // leading bits of a number that its bucket of a histogram keeps, as in c/histogram.h
+const SHORTEST_TAILED_NS: u64 = 1000;
 const MAX_OPERATIONS: f64 = (1u64 << 40) as f64;
 
 /// Set by the build: the compiler, and the flags with the versions of what is linked.
@@ -237,8 +240,11 @@ impl Value {
 
     /// Begin of the timed part: the clock is read last here and first in [`Value::stop`].
     pub fn start(&mut self) {
-        let usage = Usage::now();
-        self.events = self.read_counters();
+        let mut usage = Usage::default();
+        if !ONE_BY_ONE.load(Ordering::Relaxed) {
+            usage = Usage::now();
+            self.events = self.read_counters();
+        }
         self.begin = Some((usage, Instant::now()));
     }
 
@@ -247,8 +253,10 @@ impl Value {
         let now = Instant::now();
         let Some((usage, begin)) = self.begin.take() else { fail("a batch never began its timed part") };
         self.wall_ns = nanoseconds(now - begin);
-        self.events = counters::between(&self.events, self.read_counters());
-        self.usage = Usage::now().since(&usage);
+        if !ONE_BY_ONE.load(Ordering::Relaxed) {
+            self.events = counters::between(&self.events, self.read_counters());
+            self.usage = Usage::now().since(&usage);
+        }
         self.begin = Some((usage, begin));
     }
 
@@ -458,6 +466,7 @@ fn describe(name: &str, probe: &Probe) {
         ("uses", list(probe.uses, |word| quoted(word))),
         ("metrics", list(probe.metrics, metric)),
         ("parameters", list(probe.parameters, Parameter::described)),
+        ("tails", "true".to_string()),
     ];
     if let Some(family) = probe.family {
         fields.push(("family", quoted(family)));
@@ -468,7 +477,15 @@ fn describe(name: &str, probe: &Probe) {
     say(&object(&fields));
 }
 
-fn print_lines(name: &str, run: &Run, operations: u64, search: Duration, values: &[Value], counters: &Counters) {
+fn print_lines(
+    name: &str,
+    run: &Run,
+    operations: u64,
+    search: Duration,
+    values: &[Value],
+    counters: &Counters,
+    tails: Option<&Histogram>,
+) {
     let given: Vec<_> = run
         .parameters
         .iter()
@@ -493,6 +510,16 @@ fn print_lines(name: &str, run: &Run, operations: u64, search: Duration, values:
         ("counters_absent", quoted(&counters.absent)),
     ]));
     values.iter().for_each(|value| say(&value.line()));
+    if let Some(histogram) = tails {
+        let buckets: Vec<_> = histogram.iter().map(|(least, count)| format!("[{least},{count}]")).collect();
+        say(&object(&[
+            ("type", quoted("histogram")),
+            ("name", quoted("operation")),
+            ("unit", quoted("s")),
+            ("scale", "1e-9".to_string()),
+            ("buckets", list(&buckets, String::clone)),
+        ]));
+    }
     for text in CAVEATS.lock().unwrap_or_else(|_| fail("a thread panicked")).iter() {
         say(&object(&[("type", quoted("caveat")), ("text", quoted(text))]));
     }
@@ -506,6 +533,7 @@ struct Options {
     values: u64,
     target_ns: u64,
     deadline_s: u64,
+    tails_ns: u64, // 0: operations are not timed one by one
 }
 
 fn parse_count(option: &str, text: &str) -> u64 {
@@ -542,6 +570,7 @@ fn parse(probe: &'static Probe, run: &mut Run, arguments: &[String]) -> Options 
         values: DEFAULT_VALUES,
         target_ns: DEFAULT_TARGET_NS,
         deadline_s: DEFAULT_DEADLINE_S,
+        tails_ns: 0,
     };
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
@@ -554,10 +583,11 @@ fn parse(probe: &'static Probe, run: &mut Run, arguments: &[String]) -> Options 
                 "--values" => options.values = parse_count(word, argument),
                 "--target" => options.target_ns = parse_duration_ns(word, argument),
                 "--deadline" => options.deadline_s = parse_duration_ns(word, argument) / 1_000_000_000,
+                "--tails" => options.tails_ns = parse_duration_ns(word, argument),
                 "--placement" => run.placement = parse_placement(probe, argument),
                 _ => refuse(&format!(
                     "unknown option {word} (--describe, --selftest, --operations, --values, --target, --deadline, \
-                     --placement, --json, key=value)"
+                     --tails, --placement, --json, key=value)"
                 )),
             }
         } else if let Some((key, text)) = word.split_once('=') {
@@ -662,6 +692,40 @@ fn count_values(batch: &mut Batch<'_>, operations: u64, values: &mut [Value]) ->
     counters
 }
 
+/// How many numbers lie in a bucket, by the least that the bucket holds.
+type Histogram = BTreeMap<u64, u64>;
+
+/// Of a batch nothing but the clock is read.
+static ONE_BY_ONE: AtomicBool = AtomicBool::new(false);
+
+/// Batches of one operation for so long; None if it was not asked for, or cannot be.
+fn time_one_by_one(batch: &mut Batch<'_>, length_ns: u64) -> Option<Histogram> {
+    if length_ns == 0 {
+        return None;
+    }
+    let (begin, mut times, mut count) = (Instant::now(), Histogram::new(), 0);
+    ONE_BY_ONE.store(true, Ordering::Relaxed);
+    while count == 0 || nanoseconds(begin.elapsed()) < length_ns {
+        let value = run_batch(batch, 1);
+        if value.operations != 1 {
+            caveat("no operation is timed by itself: this probe does several at least");
+            return None;
+        }
+        let beyond = (64 - value.wall_ns.leading_zeros()).saturating_sub(BUCKET_BITS);
+        *times.entry(value.wall_ns >> beyond << beyond).or_insert(0) += 1;
+        count += 1;
+    }
+    ONE_BY_ONE.store(false, Ordering::Relaxed);
+    let below: u64 = times.range(..SHORTEST_TAILED_NS).map(|(_, count)| count).sum();
+    if 2 * below > count {
+        caveat(
+            "timed one by one, an operation takes less than a microsecond with two readings of the clock: their time is \
+             much of its p50, p99 and p99_9",
+        );
+    }
+    Some(times)
+}
+
 fn measure(name: &str, run: &Run, options: &Options, batch: &mut Batch<'_>) {
     let begin = Instant::now();
     let (operations, search) = match options.operations {
@@ -673,7 +737,8 @@ fn measure(name: &str, run: &Run, options: &Options, batch: &mut Batch<'_>) {
     };
     let mut values: Vec<Value> = (0..options.values).map(|_| run_batch(batch, operations)).collect();
     let counters = count_values(batch, operations, &mut values);
-    print_lines(name, run, operations, search, &values, &counters);
+    let tails = time_one_by_one(batch, options.tails_ns);
+    print_lines(name, run, operations, search, &values, &counters, tails.as_ref());
 }
 
 /// Called by [`main!`]; `target` is the build's name of the program, `question-way`.

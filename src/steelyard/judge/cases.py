@@ -17,6 +17,13 @@ from steelyard.judge.stats.summary import subtract_overhead, summarise
 from steelyard.judge.studies import Library
 from steelyard.records import Better, Case, CasePattern, Loops, Metric, Placement, Record, Scalar, Session, Value
 
+#: What is said of operations that were timed one by one: the metric, the share, what it means.
+_TAILS = (
+    ("p50", 0.5, "half of the operations take at most this, each timed by itself"),
+    ("p99", 0.99, "99 % of the operations take at most this; from 1000 in a run on"),
+    ("p99_9", 0.999, "99.9 % of the operations take at most this; from 10,000 in a run on"),
+)
+
 #: Above this share of the time a counter was there for all of it: its clock starts some nanoseconds early or late.
 _WHOLE = 0.99
 
@@ -115,7 +122,21 @@ def _finite(value: float) -> float | None:
 
 def _figure(runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | None, others: Library) -> Figure | None:
     """The figure of a metric; None if it was never to be had."""
-    sample = runs.sample(metric)
+    return _figure_of(runs.sample(metric), runs, metric, overhead, others)
+
+
+def _tails(runs: CaseRuns, others: Library) -> list[Figure]:
+    """The figures of operations that were timed one by one; none where none were, or too few."""
+    metrics = [
+        (Metric(name=name, unit="s", better="lower", over="", per="", doc=doc), share) for name, share, doc in _TAILS
+    ]
+    figures = (_figure_of(runs.tails(share), runs, metric, None, others) for metric, share in metrics)
+    return [figure for figure in figures if figure]
+
+
+def _figure_of(
+    sample: FloatArray, runs: CaseRuns, metric: Metric, overhead: tuple[str, FloatArray] | None, others: Library
+) -> Figure | None:
     there = sample[np.isfinite(sample)]
     if there.size == 0:
         return None
@@ -237,7 +258,9 @@ def disturbed(runs: CaseRuns) -> list[Reason]:
 def _caveats(runs: CaseRuns, main: Figure, session: Session) -> tuple[Said, ...]:
     said: list[Said] = list(dict.fromkeys(caveat for run in runs.counted for caveat in run.caveats))
     everything = runs_of(runs.planned.case.name, session.runs)
-    if runs.planned.case.placement == "free" and session.header.imported is None:
+    case = runs.planned.case
+    pins_itself = case.parameters.get("pinned", "no") != "no"
+    if case.placement == "free" and not pins_itself and session.header.imported is None:
         said.append(_unpinned(_several_cpus(runs)))
     if shape := _warm_up(runs):
         said.append(shape)
@@ -293,7 +316,7 @@ def judge_case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session, o
         operation=runs.descriptor.operation,
         control=runs.planned.control,
         main=main,
-        others=tuple(figure for figure in figures[1:] if figure),
+        others=(*(figure for figure in figures[1:] if figure), *_tails(runs, others)),
         user_s=_per_operation(runs, "user"),
         system_s=_per_operation(runs, "system"),
         switches=_switches(runs),

@@ -32,6 +32,9 @@ from steelyard.records import (
 
 FloatArray = npt.NDArray[np.float64]
 
+#: The histogram of operations that were timed one by one because the session asked for it.
+ONE_BY_ONE = "operation"
+
 
 @dataclass(frozen=True)
 class CaseRuns:
@@ -64,6 +67,11 @@ class CaseRuns:
     def numbers(self, of: Callable[[Value], float | None]) -> FloatArray:
         """One number a block, of any quantity of a value; NaN where the block has no run or the run no number."""
         return np.array([np.nan if run is None else self._number(run, of) for run in self.steady_runs])
+
+    def tails(self, share: float) -> FloatArray:
+        """One number a block: the quantile of the operations that its run timed one by one; NaN where it has none."""
+        found = (_tail(run, share) if run else None for run in self.runs)
+        return np.array([np.nan if number is None else number for number in found])
 
     def number(self, run: Run, of: Callable[[Value], float | None]) -> float:
         """The number of any run of the case, also of one that is in no block; NaN if it has none."""
@@ -102,6 +110,11 @@ class CaseRuns:
         """Whether more than half of the runs that count reached no steady state."""
         shapes = [self.warm_up(run) for run in self.counted]
         return 2 * sum(found is not None and found.steady_from is None for found in shapes) > len(shapes) > 0
+
+
+def _tail(run: Run, share: float) -> float | None:
+    timed = next((one for one in run.histograms if one.name == ONE_BY_ONE), None)
+    return timed.quantile(share) if timed else None
 
 
 def number_of(figures: Iterable[float | None], statistic: Statistic) -> float:

@@ -154,6 +154,7 @@ class Lab:
             budget_s=settings.budget_s,
             target_ns=round(settings.target_s * 1e9),
             target_given=settings.target is not None,
+            tails_ns=round(settings.tails_s * 1e9),
             values=settings.planned_values,
             variants=tuple(variants),
         )

@@ -376,9 +376,15 @@ class Conductor:
             values=values,
             operations=operations,
             target_ns=target_ns,
+            tails_ns=self._tails_ns(case),
             deadline_s=self._work.deadline_s,
             padding=padding,
         )
+
+    def _tails_ns(self, case: Case) -> int:
+        """For how long a run times operations one by one: not at all where its probe cannot, or in a control."""
+        wanted = self._descriptor(case).tails and case not in self._header.controls
+        return self._header.tails_ns if wanted else 0
 
     def _descriptor(self, case: Case) -> Descriptor:
         return self._header.probes[case.probe].descriptor

@@ -12,15 +12,13 @@ from typing import Literal, TypeVar
 import msgspec
 
 from steelyard.errors import ProtocolError
-from steelyard.records import PROTOCOL, Case, Descriptor, Histogram, Meta, Scalar, Transcript, Value
+from steelyard.records import HISTOGRAM_BITS, PROTOCOL, Case, Descriptor, Histogram, Meta, Scalar, Transcript, Value
 
 SKIPPED_EXIT_CODE = 77
 _QUANTITIES = {"wall", "cpu", "user", "system", "operations", "one"}
 _QUOTED = 120
 #: Longest title, in characters: it stands in the first column of tables and in the legends of figures.
 _TITLE = 40
-#: Leading bits of a number that its bucket of a histogram keeps.
-HISTOGRAM_BITS = 8
 #: What decoding raises for bytes that are not JSON of the protocol; a probe may print anything.
 _UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _T = TypeVar("_T")
@@ -53,9 +51,18 @@ _LINE = msgspec.json.Decoder(_Line)
 
 
 def run_arguments(
-    case: Case, *, values: int, deadline_s: float, operations: int | None = None, target_ns: int | None = None
+    case: Case,
+    *,
+    values: int,
+    deadline_s: float,
+    operations: int | None = None,
+    target_ns: int | None = None,
+    tails_ns: int = 0,
 ) -> list[str]:
-    """Arguments of a run with a fixed number of operations, or with a target length to find that number for."""
+    """Arguments of a run with a fixed number of operations, or with a target length to find that number for.
+
+    tails_ns: for so long operations are timed one by one as well; 0 for probes that cannot.
+    """
     how_many = ["--operations", str(operations)] if operations is not None else ["--target", f"{target_ns}ns"]
     return [
         *(f"{name}={value}" for name, value in case.parameters.items()),
@@ -63,6 +70,7 @@ def run_arguments(
         *how_many,
         *("--values", str(values)),
         *("--deadline", f"{max(1, int(deadline_s))}s"),
+        *(("--tails", f"{tails_ns}ns") if tails_ns else ()),
         "--json",
     ]
 

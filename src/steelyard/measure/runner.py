@@ -55,6 +55,7 @@ class Request:
     deadline_s: float
     operations: int | None = None
     target_ns: int | None = None
+    tails_ns: int = 0
     padding: int = 0
     interpreter: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -190,6 +191,7 @@ class ProcessRunner:
                 deadline_s=request.deadline_s,
                 operations=request.operations,
                 target_ns=request.target_ns,
+                tails_ns=request.tails_ns,
             ),
         ]
         environment = {

@@ -46,8 +46,8 @@ class Descriptor(Record, frozen=True, kw_only=True):
     ``warms_up``: it compiles itself while it runs, so that the values of a run are a time series. ``value_ms``: values
     need be no longer; 0 where it does not say. ``family``: what its ways are drawn and tabled together as. ``title``:
     what people call it.
-    ``properties``: what is known of it without measuring, by name, for whoever has to choose. ``lacks``: why it cannot
-    run here, and what to install, where it knows that without running.
+    ``tails``: it can time operations one by one. ``properties``: what is known of it without measuring, by name, for
+    whoever has to choose. ``lacks``: why it cannot run here, and what to install, where it knows that without running.
     """
 
     protocol: int
@@ -66,6 +66,7 @@ class Descriptor(Record, frozen=True, kw_only=True):
     family: str | None = None
     title: str | None = None
     properties: dict[str, str] = {}
+    tails: bool = False
     lacks: str | None = None
 
     @property

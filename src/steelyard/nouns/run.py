@@ -14,6 +14,10 @@ from steelyard.nouns.probe import Metric
 #: Begins the quantities that are made of the processor's counters.
 _COUNTER = "counter."
 _LEAST, _MOST = 1e-150, 1e150
+#: Leading bits of a number that its bucket of a histogram keeps.
+HISTOGRAM_BITS = 8
+#: How many times must be expected beyond a quantile, for it to be one.
+_BEYOND = 10
 
 
 class Counter(msgspec.Struct, frozen=True, array_like=True):
@@ -105,6 +109,21 @@ class Histogram(Record, frozen=True, kw_only=True):
     unit: str
     scale: Annotated[float, msgspec.Meta(gt=0, le=1e9)]
     buckets: Annotated[tuple[tuple[Count, Positive], ...], msgspec.Meta(max_length=8192)]
+
+    def quantile(self, share: float) -> float | None:
+        """What at least this share of the times do not exceed, in ``unit``, as the middle of its bucket.
+
+        None where fewer than 10 are expected beyond it: p99 takes 1000 of them, p99.9 10,000.
+        """
+        count, seen = sum(times for _, times in self.buckets), 0
+        if count * (1 - share) < _BEYOND - 1e-6:
+            return None
+        for least, times in self.buckets:
+            seen += times
+            if seen >= share * count:
+                beyond = max(0, least.bit_length() - HISTOGRAM_BITS)
+                return (least + ((1 << beyond) - 1) / 2) * self.scale
+        return None
 
 
 def counter_metrics(values: Iterable[Value]) -> tuple[Metric, ...]:

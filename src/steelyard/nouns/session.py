@@ -89,7 +89,8 @@ class Placed(Record, frozen=True, kw_only=True):
 class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type"):
     """First line: where, when, what was asked for.
 
-    ``target_given``: values have this length also where a probe says that shorter ones will do.
+    ``target_given``: values have this length also where a probe says that shorter ones will do. ``tails_ns``: for so
+    long a run times operations one by one as well, where its probe can.
     """
 
     schema: int
@@ -107,6 +108,7 @@ class Header(Record, frozen=True, kw_only=True, tag="session", tag_field="type")
     target_ns: Count
     values: Count
     target_given: bool = False
+    tails_ns: Count = 0
     variants: tuple[Variant, ...] = ()
     imported: Imported | None = None
     placed: Placed | None = None

@@ -82,13 +82,13 @@ def knee(found: Knee) -> str:
 
 
 def scaling(found: Scales) -> str:
-    """How much more several threads do than one, in words."""
-    who = f"{found.title} ({naming.settings(found.fixed)})"
-    said = [f"{who}: {found.threads} threads do {_estimated(found.work, '.2f')} times the work of one"]
+    """How much more several threads or processes do than one, in words."""
+    what = f"{found.title} ({naming.settings(found.fixed)})"
+    said = [f"{what}: {found.threads} {found.who} do {_estimated(found.work, '.2f')} times the work of one"]
     if found.contention and found.coherence:
         said.append(f"contention {_estimated(found.contention, '.3f')}, coherence {_estimated(found.coherence, '.2g')}")
     if found.best and found.best.value is not None:
-        said.append(f"most work by {_estimated(found.best, '.0f')} threads")
+        said.append(f"most work by {_estimated(found.best, '.0f')} {found.who}")
     return "; ".join(said)
 
 

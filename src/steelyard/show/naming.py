@@ -41,12 +41,19 @@ def setting(word: str) -> str:
 
 def settings(words: Iterable[str]) -> str:
     """Several of them in one line."""
-    return ", ".join(map(setting, words))
+    return ", ".join(_said(words))
+
+
+def _said(words: Iterable[str]) -> list[str]:
+    """Each in words; that nobody pins is not said of a probe that pins its contexts itself."""
+    listed = list(words)
+    pins = any(word.startswith("pinned=") and word != "pinned=no" for word in listed)
+    return [setting(word) for word in listed if not (pins and word == "@free")]
 
 
 def called(title: str, words: Iterable[str]) -> str:
     """A title, perhaps empty, with settings in words."""
-    return ", ".join([*([title] if title else []), *map(setting, words)])
+    return ", ".join([*([title] if title else []), *_said(words)])
 
 
 def of_case(case: CaseFinding, said: Collection[str] = ()) -> str:

@@ -60,7 +60,7 @@ def show(findings: Findings, console: Console, *, whole: bool = False) -> None:
         for curve in findings.curves:
             _curve(curve, alike[_question_of(curve.probe)], console)
     listed(console, "how much they keep up with", (figure_text.knee(knee) for knee in findings.knees))
-    listed(console, "how much more several threads do", (figure_text.scaling(one) for one in findings.scalings))
+    listed(console, "how much more several do than one", (figure_text.scaling(one) for one in findings.scalings))
     _caches(findings, console)
     _doubts(findings, alike, console)
     _foot(findings, console)

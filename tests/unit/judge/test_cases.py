@@ -4,7 +4,7 @@
 import pytest
 
 from steelyard.judge.findings import judge
-from steelyard.records import Plan
+from steelyard.records import Histogram, Plan
 from steelyard.show.reasons import said
 from tests.making import (
     a_case,
@@ -228,3 +228,31 @@ def test_counts_that_leave_something_out_say_so():
         "cache_misses: not supported",
         "counted by turns, some for 25% of the time, and scaled",
     ]
+
+
+def timed_one_by_one(block, *buckets, name="operation"):
+    found = Histogram(name=name, unit="s", scale=1e-9, buckets=buckets)
+    return a_run(CASE, block, histograms=(found,))
+
+
+def test_operations_that_were_timed_one_by_one_have_tails():
+    case = only_case(judge(a_session(*(timed_one_by_one(n, (100 + n, 990), (1024, 10)) for n in range(1, 8)))))
+    assert [(figure.metric, figure.n) for figure in case.others[-2:]] == [("p50", 7), ("p99", 7)]
+    assert case.figure("p50").median == pytest.approx(104e-9)
+    assert case.figure("p99").high == pytest.approx(107e-9)
+    assert case.figure("p99_9") is None
+
+
+def test_a_histogram_of_the_probes_own_is_no_tail():
+    case = only_case(judge(a_session(*(timed_one_by_one(n, (100, 20_000), name="late") for n in range(1, 8)))))
+    assert case.figure("p50") is None
+
+
+def test_a_probe_that_pins_its_contexts_is_no_mixture():
+    def caveats(pinned):
+        case = a_case(placement="free", pinned=pinned)
+        runs = [a_run(case, block) for block in range(1, 8)]
+        return [said(caveat) for caveat in only_case(judge(a_session(*runs, header=a_header(case)))).caveats]
+
+    assert caveats("cores") == []
+    assert "unpinned" in caveats("no")[0]

@@ -2,14 +2,15 @@
 """How much more several threads do than one, as a session says it."""
 
 import pytest
+from msgspec.structs import replace
 
 from steelyard.judge.findings import judge
 from tests.unit.judge.sessions import steady, weighed
 
 
-def session(times, probe="parallel/a", settings="", blocks=8, **more):
+def session(times, probe="parallel/a", settings="", blocks=8, name="threads", **more):
     """A session of this probe in which so many threads took so many nanoseconds for an operation."""
-    costs = {f"{probe}[threads={n}{settings}]@free": steady(cost * 1e-9, blocks) for n, cost in times.items()}
+    costs = {f"{probe}[{name}={n}{settings}]@free": steady(cost * 1e-9, blocks) for n, cost in times.items()}
     return weighed(costs, **more)
 
 
@@ -47,6 +48,36 @@ def test_cases_that_differ_in_more_are_apart():
     }
     found = {one.fixed: round(one.work.value, 2) for one in judge(weighed(costs)).scalings}
     assert found == {("way=x", "@free"): 2.0, ("way=y", "@free"): 1.0}
+
+
+def with_lanes(lanes, **more):
+    """A session over 1 to 4 contexts, with so many lanes by the number of contexts."""
+    whole = session({n: 10 / n for n in (1, 2, 4)}, name="contexts", **more)
+    runs = tuple(
+        replace(run, values=tuple(replace(value, lanes=lanes(int(run.case[-7]))) for value in run.values))
+        for run in whole.runs
+    )
+    return judge(replace(whole, runs=runs))
+
+
+def test_contexts_that_have_a_cpu_each_share_the_work():
+    [found] = with_lanes(lambda contexts: contexts).scalings
+    assert (found.threads, found.who, found.answer) == (4, "threads", "scales")
+
+
+def test_contexts_that_take_turns_are_no_scaling():
+    assert with_lanes(lambda contexts: 1).scalings == ()
+
+
+def test_contexts_beyond_the_cpus_are_left_out():
+    [found] = with_lanes(lambda contexts: min(contexts, 2)).scalings
+    assert found.threads == 2
+
+
+def test_processes_are_called_so():
+    costs = {f"scale/a[kind=process,threads={n}]@free": steady(10e-9 / n) for n in (1, 2)}
+    [found] = judge(weighed(costs)).scalings
+    assert found.who == "processes"
 
 
 @pytest.mark.parametrize("times", [{1: 10.0}, {2: 10.0, 4: 5.0}])

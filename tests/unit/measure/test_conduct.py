@@ -9,7 +9,7 @@ from steelyard.keep import session as sessions
 from steelyard.measure import plan
 from steelyard.measure.conduct import SENTINELS
 from steelyard.measure.runner import MockRunner, Outcome
-from steelyard.records import Audit, End, Plan, Run, Skip
+from steelyard.records import Audit, End, Plan, ProbeFacts, Run, Skip
 from tests.making import NULL_CASE, Silence, a_case, a_descriptor, a_header, a_metric, conducted
 
 FAST, SLOW = a_case("example/fast"), a_case("example/slow")
@@ -114,6 +114,18 @@ def test_the_pilot_searches_and_the_blocks_do_not():
     pilots = [request for request in mock.requests if request.operations is None]
     assert [request.target_ns for request in pilots] == [1_000_000] * 5
     assert all(request.target_ns is None for request in mock.requests[len(pilots) :])
+
+
+def test_operations_are_timed_one_by_one_where_probes_can_and_not_in_controls():
+    can = {
+        name: ProbeFacts(descriptor=a_descriptor(name, tails=True), sha256="00")
+        for name in (FAST.probe, NULL_CASE.probe)
+    }
+    mock = runner()
+    head = header(tails_ns=7000)
+    conducted(msgspec.structs.replace(head, probes={**head.probes, **can}), mock)
+    asked = {request.case.probe: request.tails_ns for request in mock.requests}
+    assert asked == {FAST.probe: 7000, SLOW.probe: 0, NULL_CASE.probe: 0}
 
 
 def test_a_sentinel_runs_first_and_last():

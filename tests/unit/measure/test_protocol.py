@@ -244,6 +244,13 @@ def test_a_pilot_is_asked_for_by_the_length_of_a_value():
     assert "1s" in arguments  # a probe's own deadline is in whole seconds, and none is no deadline
 
 
+def test_tails_are_asked_for_by_their_length_and_not_where_none_are_wanted():
+    assert protocol.run_arguments(CASE, values=3, deadline_s=5, operations=7, tails_ns=9000)[-3:-1] == [
+        "--tails",
+        "9000ns",
+    ]
+
+
 def test_parameters_are_read_as_they_are_typed():
     assert protocol.parse_parameter(DESCRIPTOR, "contexts", "8") == 8
     assert protocol.parse_parameter(DESCRIPTOR, "kind", "process") == "process"

@@ -25,6 +25,11 @@ def test_a_case_is_said_in_words_beside_its_name():
     assert naming.with_name(name, TITLES) == f"sched_yield ({name})"
 
 
+def test_a_probe_that_pins_its_contexts_is_not_called_unpinned():
+    assert naming.settings(["pinned=cores", "@free"]) == "pinned cores"
+    assert naming.settings(["pinned=no", "@free"]) == "pinned no, unpinned"
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     {

@@ -5,8 +5,13 @@ import numpy as np
 import pytest
 
 from steelyard.judge.stats.scaling import fit_scaling
+from tests.long import LONG
 
 UP_TO_64 = (1, 2, 4, 8, 16, 32, 64)
+UP_TO_512 = (*UP_TO_64, 128, 256, 512)
+#: Synthetic sessions of each kind, and how many of them must have the truth in an interval of 95 %: of 300, 93 % or
+#: fewer come in less than one case of twenty.
+TRIALS, COVERED = (1000, 0.95) if LONG else (300, 0.93)
 
 
 def planted(contexts, contention, coherence, blocks=10, seed=1, sigma=0.03):
@@ -41,23 +46,29 @@ def test_what_never_falls_has_no_best_number():
     assert best.interval.high == math.inf
 
 
-@pytest.mark.parametrize(("contention", "coherence"), [(0.0, 0.0), (0.1, 0.0), (0.02, 0.0005), (0.3, 0.004)])
-def test_intervals_cover_what_was_planted(contention, coherence):
-    trials = 300
+@pytest.mark.parametrize(
+    ("contexts", "contention", "coherence"),
+    [
+        *((UP_TO_64, *law) for law in [(0.0, 0.0), (0.1, 0.0), (0.02, 0.0005), (0.3, 0.004)]),
+        ((1, 2, 3), 0.05, 0.01),
+        (UP_TO_512, 0.01, 0.00002),
+    ],
+)
+def test_intervals_cover_what_was_planted(contexts, contention, coherence):
     covered = np.zeros(3)
-    truth = (contention, coherence, 64 / (64 * (1 + contention * 63 + coherence * 64 * 63)))
-    for seed in range(trials):
-        found = fit_scaling(UP_TO_64, planted(UP_TO_64, contention, coherence, seed=seed))
+    n = contexts[-1]
+    truth = (contention, coherence, 1 / (1 + contention * (n - 1) + coherence * n * (n - 1)))
+    for seed in range(TRIALS):
+        found = fit_scaling(contexts, planted(contexts, contention, coherence, seed=seed))
         estimates = (found.law.contention, found.law.coherence, found.efficiency)
         covered += [each.interval.contains(true) for each, true in zip(estimates, truth, strict=True)]
-    # Of 300 trials at 95 %, 93 % or fewer come in less than one case of twenty.
-    assert (covered >= 0.93 * trials).all(), covered
+    assert (covered >= COVERED * TRIALS).all(), covered
 
 
 @pytest.mark.parametrize(("contention", "wrong"), [(0.1 / 0.9 / 63, "scales"), (0.1 / 0.9 / 63 * 0.99, "does not")])
 def test_answers_at_the_edge_of_what_was_asked_for_are_seldom_wrong(contention, wrong):
-    answers = [fit_scaling(UP_TO_64, planted(UP_TO_64, contention, 0.0, seed=seed)).answer for seed in range(300)]
-    assert answers.count(wrong) <= 300 * 0.05
+    answers = [fit_scaling(UP_TO_64, planted(UP_TO_64, contention, 0.0, seed=seed)).answer for seed in range(TRIALS)]
+    assert answers.count(wrong) <= TRIALS * 0.05
 
 
 def test_two_points_tell_the_efficiency_but_not_the_law():
