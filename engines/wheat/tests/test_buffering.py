@@ -54,6 +54,8 @@ def application(environ, start_response):
     answer = [b"hello"]
     if name == "pieces":
         answer = pieces(int(argument))
+    elif name == "whole":
+        answer = [PIECE * int(argument)]
     elif name == "events":
         answer = events(int(argument))
     elif name == "halves":
@@ -123,6 +125,17 @@ def test_a_response_ends_in_its_thread_however_slow_its_client(folder: Path, thr
         assert server.get("/state") == (200, b"hello")
         for reader in slow:
             assert reader.answer().body == PIECE * 200
+        assert is_unharmed(server), server.said
+
+
+def test_a_whole_answer_without_room_keeps_nobody_waiting(folder: Path) -> None:
+    """Nor do calls that wait for clients keep the interpreter meanwhile."""
+    arguments = ["--threads", 2, "--limit-disk", "0", "--deadline-send", "3s"]
+    with serving("app", *arguments, folder=folder) as server, readers(server, "/whole/400", 2) as slow:
+        for _ in range(3):
+            assert server.get("/hello") == (200, b"hello")
+        for reader in slow:
+            assert reader.answer().body == PIECE * 400
         assert is_unharmed(server), server.said
 
 

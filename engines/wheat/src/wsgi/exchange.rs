@@ -241,7 +241,7 @@ impl Exchange {
         let Some(taken) = out.offer(chunk, tail)? else { return Ok(false) };
         if may_hold {
             // SAFETY: the caller's promise.
-            return unsafe { out.hold(taken, chunk, tail) };
+            return detached(|| unsafe { out.hold(taken, chunk, tail) });
         }
         detached(|| out.keep(taken, chunk, tail)).map(|()| false)
     }
