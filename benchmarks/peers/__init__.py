@@ -22,7 +22,8 @@ class Peer:
     case's placement with ``environment`` besides; ``figure`` reads from what it printed what our metric is, in its
     unit. ``same`` says in which way the operations are the same, and in which not. ``target`` is where our figure over
     the peer's should lie. ``values``: how many values a run of ours has; one that warms up needs many. ``needs``: the
-    programs that the command starts.
+    programs that the command starts. ``resolution``: in which steps the peer counts, so that its figure is known to
+    half of one. Figures of one command and one case are of the same runs.
     """
 
     name: str
@@ -36,6 +37,12 @@ class Peer:
     needs: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     prints_to: Literal["stdout", "stderr"] = "stdout"
+    resolution: float = 0.0
+
+    @property
+    def runs(self) -> tuple[object, ...]:
+        """What the runs of this figure are made by: figures for which it is the same share them."""
+        return self.case, self.values, self.command, tuple(sorted(self.environment.items()))
 
 
 def compiled(source: Path, *options: str) -> str:

@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from rich.console import Console
@@ -40,24 +42,34 @@ def peers() -> list[Peer]:
     return [peer for name in names for peer in importlib.import_module(f"benchmarks.peers.{name}").PEERS]
 
 
-class Pairing:
-    """One peer beside our case, measured in rounds."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """A peer's figure and ours, one of each a round."""
 
-    def __init__(self, peer: Peer, found: catalog.Catalog, runner: ProcessRunner, allowed: tuple[int, ...]) -> None:
-        self.peer = peer
+    peer: Peer
+    metric: Metric
+    ours: list[float] = field(default_factory=list)
+    theirs: list[float] = field(default_factory=list)
+
+
+class Pairing:
+    """A peer's command beside our case, measured in rounds; the ``peers`` are the figures that both have."""
+
+    def __init__(
+        self, peers: Sequence[Peer], found: catalog.Catalog, runner: ProcessRunner, allowed: tuple[int, ...]
+    ) -> None:
+        self._peer = peers[0]
         self._runner = runner
-        self._case: Case = catalog.select(found, [peer.case], {}, [])[0]
+        self._case: Case = catalog.select(found, [self._peer.case], {}, [])[0]
         self._probe = found.probes[self._case.probe]
         self._cpus = machine.cpus_for(self._case.placement, allowed)
-        self._metric: Metric = next(m for m in self._probe.descriptor.metrics if m.name == peer.metric)
         self._operations: int | None = None
-        self.unit = self._metric.unit
-        self.ours: list[float] = []
-        self.theirs: list[float] = []
+        metrics = {metric.name: metric for metric in self._probe.descriptor.metrics}
+        self.figures = [Figures(peer=peer, metric=metrics[peer.metric]) for peer in peers]
 
     def reason_to_skip(self) -> str | None:
         """Why this peer can't be measured here."""
-        for program in (self.peer.command[0], *self.peer.needs):
+        for program in (self._peer.command[0], *self._peer.needs):
             if shutil.which(program) is None:
                 return f"{program} is not installed"
         return None if self._cpus else "needs two CPUs"
@@ -75,9 +87,10 @@ class Pairing:
             case=self._case.name, role="block", block=1, order=0, attempt=1, started=0.0, wall_s=0.0, status="ok",
             values=transcript.values,
         )  # fmt: skip
-        planned = PlannedCase(case=self._case, operations=self._operations, values=self.peer.values, run_s=0.0)
+        planned = PlannedCase(case=self._case, operations=self._operations, values=self._peer.values, run_s=0.0)
         runs = CaseRuns(planned=planned, descriptor=self._probe.descriptor, runs=(run,))
-        self.ours.append(float(runs.sample(self._metric)[0]))
+        for one in self.figures:
+            one.ours.append(float(runs.sample(one.metric)[0]))
 
     def _run(self, operations: int | None) -> Transcript:
         outcome: Outcome = self._runner.run(
@@ -85,7 +98,7 @@ class Pairing:
                 case=self._case,
                 program=self._probe.path,
                 descriptor=self._probe.descriptor,
-                values=self.peer.values,
+                values=self._peer.values,
                 deadline_s=_DEADLINE_S,
                 operations=operations,
                 target_ns=None if operations else _TARGET_NS,
@@ -97,29 +110,32 @@ class Pairing:
 
     def _theirs(self) -> None:
         done = subprocess.run(
-            ["taskset", "--cpu-list", ",".join(map(str, self._cpus)), *self.peer.command],
-            env={**os.environ, **self.peer.environment}, capture_output=True, text=True, timeout=60, check=True,
+            ["taskset", "--cpu-list", ",".join(map(str, self._cpus)), *self._peer.command],
+            env={**os.environ, **self._peer.environment}, capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
-        self.theirs.append(self.peer.figure(getattr(done, self.peer.prints_to)))
+        for one in self.figures:
+            one.theirs.append(one.peer.figure(getattr(done, one.peer.prints_to)))
 
 
-def _result(pairing: Pairing) -> dict[str, object]:
-    ratios = np.array(pairing.ours) / np.array(pairing.theirs)
-    ratios = ratios[np.isfinite(ratios)]  # a run of ours that came to no steady state has no number
-    interval = median_interval(ratios, 0.95)
+def _result(figures: Figures) -> dict[str, object]:
+    peer, ours, theirs = figures.peer, np.array(figures.ours), np.array(figures.theirs)
+    measured = np.isfinite(ours)  # a run of ours that came to no steady state has no number
+    ours, theirs, half = ours[measured], theirs[measured], peer.resolution / 2
+    with np.errstate(divide="ignore"):
+        most = np.where(theirs > half, ours / (theirs - half), np.inf)
     return {
-        "peer": pairing.peer.name,
-        "case": pairing.peer.case,
-        "metric": pairing.peer.metric,
-        "unit": pairing.unit,
-        "rounds": len(ratios),
-        "ours": float(np.nanmedian(pairing.ours)),
-        "theirs": float(np.median(pairing.theirs)),
-        "ratio": float(np.median(ratios)),
-        "low": interval.low,
-        "high": interval.high,
-        "target": pairing.peer.target,
-        "same": pairing.peer.same,
+        "peer": peer.name,
+        "case": peer.case,
+        "metric": peer.metric,
+        "unit": figures.metric.unit,
+        "rounds": len(ours),
+        "ours": float(np.median(ours)),
+        "theirs": float(np.median(theirs)),
+        "ratio": float(np.median(ours / theirs)),
+        "low": median_interval(ours / (theirs + half), 0.95).low,
+        "high": median_interval(most, 0.95).high,
+        "target": peer.target,
+        "same": peer.same,
     }
 
 
@@ -150,9 +166,12 @@ def main() -> int:
     allowed = tuple(sorted(os.sched_getaffinity(0)))
     found = catalog.load(catalog.probe_folders())
     runner = ProcessRunner(catalog.native_folder() / "launch", allowed, scratch_folder())
-    wanted = [p for p in peers() if any(name in p.name for name in options.only or [""])]
-    pairings = [Pairing(p, found, runner, allowed) for p in wanted]
-    skipped = [f"{p.peer.name}: {reason}" for p in pairings if (reason := p.reason_to_skip())]
+    alike: dict[object, list[Peer]] = {}
+    for peer in peers():
+        if any(name in peer.name for name in options.only or [""]):
+            alike.setdefault(peer.runs, []).append(peer)
+    pairings = [Pairing(some, found, runner, allowed) for some in alike.values()]
+    skipped = [f"{one.peer.name}: {reason}" for p in pairings if (reason := p.reason_to_skip()) for one in p.figures]
     measurable = [pairing for pairing in pairings if not pairing.reason_to_skip()]
     if len(allowed) > 1:
         os.sched_setaffinity(0, allowed[:-1])
@@ -164,12 +183,10 @@ def main() -> int:
                 break
             for pairing in generator.sample(measurable, len(measurable)):
                 pairing.round(generator)
-    results = [_result(pairing) for pairing in measurable if np.isfinite(pairing.ours).any()]
-    skipped += [
-        f"{pairing.peer.name}: no run of ours has this figure"
-        for pairing in measurable
-        if not np.isfinite(pairing.ours).any()
-    ]
+    figures = [one for pairing in measurable for one in pairing.figures]
+    known = [one for one in figures if np.isfinite(one.ours).any()]
+    results = [_result(one) for one in known]
+    skipped += [f"{one.peer.name}: no run of ours has this figure" for one in figures if one not in known]
     if options.json:
         print(json.dumps({"results": results, "skipped": skipped}, indent=2))
     else:

@@ -37,6 +37,7 @@ def _peer(metric: str, share: float, policy: str, target: tuple[float, float]) -
         same="CLOCK_MONOTONIC, absolute timers a millisecond apart; cyclictest counts whole micro-seconds",
         target=target,
         values=30,
+        resolution=1e-6,
     )
 
 

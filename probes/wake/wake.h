@@ -53,7 +53,7 @@ static const struct way *way; /* the one of this program; set by wake_main() */
 /* In shared memory: the sleeper may be another process than the caller. */
 struct wakes {
     struct histogram own, all; /* of this value; of all values of this length. The sleeper counts in `own`. */
-    uint64_t interval_ns, missed; /* from one wake-up to the next; those that came while the one before was not over */
+    uint64_t interval_ns, missed; /* from one wake-up to the next; those that came while the sleeper was still awake */
     uint64_t longest_ns, wanted;  /* of all; wake-ups of the last value */
     uint64_t checked;             /* that came neither early nor to one that did not sleep */
     double clock_s;               /* between two readings of the clock in a row */
@@ -320,7 +320,7 @@ static int wake_main(const struct way *this_way, int argc, char **argv)
             {"p99_99", "s", "lower", "p99_99", "enough_for_p99_99", "99.99 % of them; from 100,000 on"},
             {"longest", "s", "lower", "longest", "one", "the longest of the run so far"},
             {"missed_per_operation", "1", "neither", "missed", "operations",
-             "wake-ups that were due while the one before was not over; they are left out"},
+             "wake-ups that were due while the sleeper was still awake; they are left out"},
             {"clock", "s", "neither", "clock", "one", "what two readings of the clock in a row are apart"},
             {0}},
         .params = params,

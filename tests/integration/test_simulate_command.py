@@ -141,6 +141,7 @@ def test_costs_are_fitted_to_a_session_and_how_well_is_said(laboratory, load):
         (("load.toml", "--policy", "cfs", "--length", "1s", "--chart", "x.gif"), UsageError, ".svg and .png"),
         (("yielders", "--policy", "kernel"), UsageError, "are measured by `steelyard run switch/yield`"),
         (("web-site", "--policy", "kernel", "--length", "1s"), UsageError, "can be done for real"),
+        (("web-site", "--length", "1s"), UsageError, "web-site lasts from 3.6s to 1000h: change --length"),
         (("bad.toml",), LoadError, "bad.toml: there is no key `cpu`"),
         (("cut.jsonl", "--policy", "cfs"), LoadError, "says that it holds 2 tasks, and holds 0"),
     ],

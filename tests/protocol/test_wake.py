@@ -13,10 +13,13 @@ from tests import processes
 
 PROGRAMS = catalog.find_programs(catalog.probe_folders())
 ENOUGH = {"enough_for_median": 20, "enough_for_p99": 1000, "enough_for_p99_9": 10_000, "enough_for_p99_99": 100_000}
-WAYS = ["timer", "futex"]
+WAYS = ["timer", "futex", "futex by request"]
 
 
-def measured(way: str, operations: int, values: int, mark: str = "", **parameters: object) -> Transcript:
+def measured(asked: str, operations: int, values: int, mark: str = "", **parameters: object) -> Transcript:
+    way, _, by = asked.partition(" by ")
+    if by:
+        parameters["by"] = by
     found = catalog.describe(PROGRAMS[f"wake/{way}"], f"wake/{way}")
     given = {parameter.name: parameter.sweep[0] for parameter in found.parameters} | {"interval": 100} | parameters
     case = Case(probe=found.probe, parameters=given, placement="same")
@@ -72,6 +75,12 @@ def test_however_few_are_asked_for_a_value_has_a_median():
         assert value.counts["enough_for_median"] == 1
 
 
+def test_who_asks_to_be_woken_sleeps_twice_for_each_wake_up_and_its_caller_once():
+    [on_timer] = measured("futex", operations=200, values=1).values
+    [asked] = measured("futex by request", operations=200, values=1).values
+    assert on_timer.voluntary / on_timer.operations < 2.5 < asked.voluntary / asked.operations
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("load", ["spin", "memory", "messages"])
 def test_what_works_beside_is_gone_afterwards(way, load):
@@ -87,7 +96,7 @@ def test_the_sleeper_may_have_another_policy(way, policy):
     assert measured(way, operations=100, values=1, policy=policy).values[0].operations >= 100
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["timer", "futex"])
 def test_a_nice_value_that_may_not_be_taken_is_a_skip(way):
     program = PROGRAMS[f"wake/{way}"]
     nobody = ("setpriv", "--reuid", "65534", "--clear-groups", "--regid", "65534")

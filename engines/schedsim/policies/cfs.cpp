@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fair_queue.hpp"
+#include "schedsim/driven.hpp"
 
 namespace schedsim
 {
@@ -87,8 +88,7 @@ class Cfs final : public FairQueues
             const Nanoseconds apart = tasks_[cpu.queue[1]].virtual_time - tasks_[over].virtual_time;
             place = apart <= in_virtual_time(wake_granularity_, tasks_[cpu.queue[1]]);
         }
-        const TaskId chosen = cpu.queue[place];
-        cpu.queue.erase(cpu.queue.begin() + static_cast<std::ptrdiff_t>(place));
+        const TaskId chosen = take(cpu, place);
         if (chosen != previous || over == previous)
             tasks_[chosen].turn = 0;
         cpu.running = chosen;
@@ -107,11 +107,7 @@ class Cfs final : public FairQueues
     void insert(Cpu &cpu, TaskId id, Work &work)
     {
         work.searched += tree_steps(cpu);
-        // Equal ones in the order of their coming, as in the tree.
-        const auto place = std::upper_bound(cpu.queue.begin(), cpu.queue.end(), id, [this](TaskId a, TaskId b) {
-            return tasks_[a].virtual_time < tasks_[b].virtual_time;
-        });
-        cpu.queue.insert(place, id);
+        enqueue(cpu, id, &FairTask::virtual_time);
     }
 
     void raise_floor(Cpu &cpu)
@@ -161,6 +157,7 @@ const PolicyKind cfs = {
     fair_tick,
     true,
     make,
+    driven_by<Cfs>(),
 };
 
 } // namespace schedsim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fair_queue.hpp"
+#include "schedsim/driven.hpp"
 
 namespace schedsim
 {
@@ -68,7 +69,7 @@ class Eevdf final : public FairQueues
         const bool stays_eligible = average.not_before(tasks_[running].virtual_time);
         if (stays_eligible && tasks_[running].turn < slice_)
             return false;
-        return *best_of(cpu, average) == woken &&
+        return cpu.queue[best_of(cpu, average)] == woken &&
                (!stays_eligible || tasks_[woken].deadline < tasks_[running].deadline);
     }
 
@@ -87,10 +88,8 @@ class Eevdf final : public FairQueues
         if (cpu.queue.empty() && !steal(number, work))
             return cpu.running = no_task;
         work.searched += tree_steps(cpu);
-        const auto place = best_of(cpu, average_of(cpu));
-        const TaskId best = *place;
+        const TaskId best = take(cpu, best_of(cpu, average_of(cpu)));
         cpu.sum -= weighted(best);
-        cpu.queue.erase(place);
         cpu.running = best;
         if (best != previous || tasks_[best].turn >= slice_)
             tasks_[best].turn = 0;
@@ -120,9 +119,11 @@ class Eevdf final : public FairQueues
         }
     };
 
-    // Down, as the kernel rounds.
+    // Down, as the kernel rounds. The weights of 1, 2, 4 … tasks of nice 0 make a power of 2, by which is shifted.
     template <typename Number> static Number rounded_down(Number number, std::int64_t by)
     {
+        if ((by & (by - 1)) == 0)
+            return number >> std::countr_zero(static_cast<std::uint64_t>(by));
         return number / by - (number % by < 0);
     }
 
@@ -136,14 +137,15 @@ class Eevdf final : public FairQueues
         return {cpu.running == no_task ? cpu.sum : cpu.sum + weighted(cpu.running), cpu.weight, cpu.floor};
     }
 
-    // Of the queue, which is not empty, the eligible one with the earliest deadline; of all, should rounding leave nobody
-    // eligible.
-    std::vector<TaskId>::const_iterator best_of(const Cpu &cpu, const Average &average) const
+    // The place in the queue, which is not empty, of the eligible one with the earliest deadline; of all, should rounding
+    // leave nobody eligible.
+    std::size_t best_of(const Cpu &cpu, const Average &average) const
     {
-        const auto found = std::find_if(cpu.queue.begin(), cpu.queue.end(), [&](TaskId id) {
-            return average.not_before(tasks_[id].virtual_time);
-        });
-        return found != cpu.queue.end() ? found : cpu.queue.begin();
+        if (cpu.queue.size() > 1)
+            for (std::size_t place = 0; place < cpu.queue.size(); place++)
+                if (average.not_before(tasks_[cpu.queue[place]].virtual_time))
+                    return place;
+        return 0;
     }
 
     // Whether the running task has used up its slice; then it gets a new deadline.
@@ -190,10 +192,7 @@ class Eevdf final : public FairQueues
     void insert(Cpu &cpu, TaskId id, Work &work)
     {
         work.searched += tree_steps(cpu);
-        const auto place = std::upper_bound(cpu.queue.begin(), cpu.queue.end(), id, [this](TaskId a, TaskId b) {
-            return tasks_[a].deadline < tasks_[b].deadline;
-        });
-        cpu.queue.insert(place, id);
+        enqueue(cpu, id, &FairTask::deadline);
         cpu.sum += weighted(id);
     }
 
@@ -236,6 +235,7 @@ const PolicyKind eevdf = {
     fair_tick,
     true,
     make,
+    driven_by<Eevdf>(),
 };
 
 } // namespace schedsim

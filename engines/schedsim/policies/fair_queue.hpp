@@ -90,6 +90,27 @@ class FairQueues : public Policy
         return static_cast<std::uint32_t>(std::bit_width(cpu.queue.size() + 1));
     }
 
+    // Keeps the queue in the order of this time, and equal ones in that of their coming, as in the tree. Most belong near
+    // the end.
+    void enqueue(Cpu &cpu, TaskId id, Nanoseconds FairTask::*by)
+    {
+        const Nanoseconds own = tasks_[id].*by;
+        std::size_t place = cpu.queue.size();
+        cpu.queue.push_back(id);
+        for (; place > 0 && own < tasks_[cpu.queue[place - 1]].*by; place--)
+            cpu.queue[place] = cpu.queue[place - 1];
+        cpu.queue[place] = id;
+    }
+
+    static TaskId take(Cpu &cpu, std::size_t place)
+    {
+        const TaskId task = cpu.queue[place];
+        for (; place + 1 < cpu.queue.size(); place++) // most queues are too short for a call of memmove
+            cpu.queue[place] = cpu.queue[place + 1];
+        cpu.queue.pop_back();
+        return task;
+    }
+
     // The CPU with most waiting tasks, or `number` if no other has any.
     CpuId longest_other(CpuId number) const
     {

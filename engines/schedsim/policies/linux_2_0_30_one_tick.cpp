@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "goodness_search.hpp"
+#include "schedsim/driven.hpp"
 
 namespace schedsim
 {
@@ -36,6 +37,7 @@ const PolicyKind linux_2_0_30_one_tick = {
     linux_2_0_tick,
     false,
     make,
+    driven_by<Linux2030OneTick>(),
 };
 
 } // namespace schedsim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "counter_queue.hpp"
+#include "schedsim/driven.hpp"
 
 namespace schedsim
 {
@@ -131,6 +132,7 @@ const PolicyKind linux_2_0_30_sorted = {
     linux_2_0_tick,
     false,
     make,
+    driven_by<Linux2030Sorted>(),
 };
 
 } // namespace schedsim

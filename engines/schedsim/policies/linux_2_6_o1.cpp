@@ -4,7 +4,7 @@
 #include <bit>
 #include <deque>
 
-#include "schedsim/policy.hpp"
+#include "schedsim/driven.hpp"
 
 namespace schedsim
 {
@@ -263,6 +263,7 @@ const PolicyKind linux_2_6_o1 = {
     millisecond,
     false,
     make,
+    driven_by<Linux26O1>(),
 };
 
 } // namespace schedsim

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "schedsim/policy.hpp"
+#include "schedsim/driven.hpp"
 
 namespace schedsim
 {
@@ -107,6 +107,7 @@ const PolicyKind round_robin = {
     millisecond,
     true,
     make,
+    driven_by<RoundRobin>(),
 };
 
 } // namespace schedsim

@@ -15,7 +15,6 @@ from steelyard.judge import simulation
 from steelyard.judge.simulation import HERE, Simulated
 from steelyard.lab import simulate as lab
 from steelyard.lab.output import write
-from steelyard.show import html
 from steelyard.show import simulation as shown
 from steelyard.units import parse_duration
 
@@ -90,6 +89,8 @@ def command(
     if markdown is not None:
         write(markdown, shown.markdown(found, _typed(load, {**options, "markdown": markdown})))
     if report is not None:
+        from steelyard.show import html  # its libraries take half a second
+
         write(report, html.simulation_page(found, _typed(load, {**options, "report": report})).encode())
     if chart is not None:
         write(chart, shown.drawn(found[0], chart.suffix))

@@ -40,8 +40,12 @@ _CURVE = "switch/yield"
 _FEWEST_POINTS = 4
 #: So many times a quantile needs: ten are expected beyond it.
 ENOUGH = {"p50": 20, "p90": 100, "p99": 1000, "p99_9": 10_000}
+#: By which classes of tasks are compared, and a simulation is held against a kernel.
+FIGURES = ("CPU time", *(f"{kind} {name}" for kind in ("wake-up", "response") for name in ("p50", "p90", "p99")))
 _SHAPES = ("exponential", "uniform", "mixture")
 _MOST_WEIGHT = 10_000
+#: Of the model of a web site, in the simulator.
+_LEAST_HOURS, _MOST_HOURS = 0.001, 1000
 
 Request = dict[str, Any]
 
@@ -88,12 +92,22 @@ class _Measured(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     within: float
 
 
+class _Compared(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure of one class of tasks over that of another one. ``promised``: the ratio that the kernel documents."""
+
+    figure: str
+    of: str
+    over: str
+    promised: float | None = None
+
+
 class Load(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A load as its file says it. ``cpus``: of the load; a run may name others. ``place``: its file, or its name.
 
     ``model``: tasks are described here; the others are models of schedsim's own. ``policies``: under which it is
     simulated where nobody asks for others. ``contexts``, ``others``: of the yielders. ``published``: by policy the
     published figures of a yield, with {contexts} for their number. ``measured``: figures of the load as it was.
+    ``compared``: which classes of tasks are held against each other.
     """
 
     title: str
@@ -108,6 +122,7 @@ class Load(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     others: int = 0
     published: dict[str, str] = msgspec.field(default_factory=dict)
     measured: tuple[_Measured, ...] = ()
+    compared: tuple[_Compared, ...] = ()
     place: str = ""
     recorded: Recorded | None = None
 
@@ -198,6 +213,14 @@ def _check(load: Load) -> None:
     length_ns(load)
     for one in load.tasks:
         _class(load, one)
+    for each in load.compared:
+        if each.figure not in FIGURES:
+            raise LoadError(f"{load.place}: compared: figure is one of {', '.join(FIGURES)}, not {each.figure!r}")
+        for name in (each.of, each.over):
+            if name not in names:
+                raise LoadError(
+                    f"{load.place}: compared: there is no class of tasks {name!r}: take one of {', '.join(names)}"
+                )
     _refuse_overload(load)
 
 
@@ -330,6 +353,8 @@ def requests(load: Load, policy: str, way: Way, seed: int) -> list[Request]:
             return [{"do": "replay", **common, "trace": load.place}]
         case "web_site":
             hours = (way.length_ns or length_ns(load)) / 3600e9
+            if not _LEAST_HOURS <= hours <= _MOST_HOURS:
+                raise UsageError(f"{load.place} lasts from {3600 * _LEAST_HOURS:g}s to {_MOST_HOURS}h: change --length")
             return [{"do": "web_site", **common, "hours": hours, "seed": seed}]
     return [
         {
@@ -470,6 +495,17 @@ class Against(Record, frozen=True, kw_only=True):
     ratio: Summary
 
 
+class Compared(Record, frozen=True, kw_only=True):
+    """A figure of one class of tasks over that of another one, run by run, and what the kernel documents of it."""
+
+    policy: str
+    figure: str
+    of: str
+    over: str
+    ratio: Summary
+    promised: float | None = None
+
+
 class Held(Record, frozen=True, kw_only=True):
     """A figure that was measured of a load, and what each policy gives. ``within``: how near the load's model comes."""
 
@@ -501,6 +537,7 @@ class Simulated(Record, frozen=True, kw_only=True):
     recorded: Recorded | None = None
     held: tuple[Held, ...] = ()
     against: tuple[Against, ...] = ()
+    compared: tuple[Compared, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
@@ -629,14 +666,38 @@ def held(load: Load, answers: Mapping[str, Request]) -> tuple[Held, ...]:
 def figures(one: Seen) -> dict[str, float]:
     """The figures by which a simulation is held against a kernel: shares and latencies by class."""
     found = {"involuntary switches a second": one.involuntary_per_s, "switches by sleep a second": one.voluntary_per_s}
-    for each in one.classes:
-        found[f"{each.name}: CPU time"] = each.busy_share
-        for kind, times in (("wake-up", each.wake_up), ("response", each.response)):
-            known = {"p50": times.p50_ns, "p90": times.p90_ns, "p99": times.p99_ns}
-            found |= {
-                f"{each.name}: {kind} {name}": value for name, value in known.items() if times.count >= ENOUGH[name]
-            }
+    return found | {f"{each.name}: {name}": value for each in one.classes for name, value in _of_class(each).items()}
+
+
+def _of_class(one: ClassSeen) -> dict[str, float]:
+    """Those of FIGURES that the class has."""
+    found = {"CPU time": one.busy_share}
+    for kind, times in (("wake-up", one.wake_up), ("response", one.response)):
+        known = {"p50": times.p50_ns, "p90": times.p90_ns, "p99": times.p99_ns}
+        found |= {f"{kind} {name}": value for name, value in known.items() if times.count >= ENOUGH[name]}
     return found
+
+
+def compared(load: Load, runs: Mapping[str, Sequence[Seen]]) -> tuple[Compared, ...]:
+    """The classes of the load that are held against each other, under every policy: ratios within each run."""
+    found = []
+    for one in load.compared:
+        for policy, seen in runs.items():
+            by_name = [{each.name: _of_class(each) for each in run.classes} for run in seen]
+            pairs = [(run.get(one.of, {}).get(one.figure), run.get(one.over, {}).get(one.figure)) for run in by_name]
+            ratios = [a / b for a, b in pairs if a is not None and b]
+            if len(ratios) == len(seen):
+                found.append(
+                    Compared(
+                        policy=policy,
+                        figure=one.figure,
+                        of=one.of,
+                        over=one.over,
+                        ratio=summarise(ratios),
+                        promised=one.promised,
+                    )
+                )
+    return tuple(found)
 
 
 def held_against(runs: Mapping[str, Sequence[Seen]]) -> tuple[Against, ...]:

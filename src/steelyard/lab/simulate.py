@@ -212,7 +212,13 @@ def simulate(
             told = msgspec.structs.replace(told, machine=_this_machine())
         else:
             left_out.append(f"{KERNEL}: {next(one for one in real if isinstance(one, str))}")
-    return msgspec.structs.replace(told, runs=found, against=simulation.held_against(found), left_out=tuple(left_out))
+    return msgspec.structs.replace(
+        told,
+        runs=found,
+        against=simulation.held_against(found),
+        compared=simulation.compared(load, found),
+        left_out=tuple(left_out),
+    )
 
 
 def _this_machine() -> str:

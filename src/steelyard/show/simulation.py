@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -23,11 +23,15 @@ from steelyard.judge.simulation import (
     Simulated,
     YieldSeen,
 )
-from steelyard.show import charts, naming
+from steelyard.records import Summary
+from steelyard.show import naming
 from steelyard.show.console import Console, grid, words
 from steelyard.show.markdown import code, text
 from steelyard.show.markdown import table as markdown_table
 from steelyard.units import counted, format_duration, format_interval, format_quantity
+
+if TYPE_CHECKING:
+    from steelyard.show.charts import Wait
 
 _NOTHING = "–"
 _RECORDED = "recorded"
@@ -167,6 +171,8 @@ def tables(found: Simulated) -> list[Table]:
         made.append(_choices(found))
     if any(runs[0].classes for runs in found.runs.values()):
         made.append(("by class of tasks", _CLASS_HEAD, _classes(found)))
+    if found.compared:
+        made.append(_compared(found))
     if found.against:
         made.append(_against(found))
     if found.fitted:
@@ -274,11 +280,26 @@ def _time(times: Quantiles, which: str) -> str:
     return "0" if value == 0 else format_quantity(value / 1e9, "s")
 
 
+def _ratio(ratio: Summary) -> tuple[str, str]:
+    """A ratio and its interval, which few runs do not have."""
+    if not (math.isfinite(ratio.low) or math.isfinite(ratio.high)):
+        return _times(ratio.median), _NOTHING
+    return _times(ratio.median), format_interval(ratio.low, ratio.high, ratio.median, "1")
+
+
+def _compared(found: Simulated) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for one in found.compared:
+        promised = _NOTHING if one.promised is None else f"{one.promised:g}"
+        rows.append((f"{one.figure}: {one.of} over {one.over}", one.policy, *_ratio(one.ratio), promised))
+    head = ("figure", "policy", "ratio", "95 % interval", "promised")
+    return "one class of tasks over another, run by run", head, rows
+
+
 def _against(found: Simulated) -> Table:
     rows: list[tuple[str, ...]] = []
     for one in found.against:
-        interval = format_interval(one.ratio.low, one.ratio.high, one.ratio.median, "1", _NOTHING)
-        rows.append((one.figure, one.policy, _times(one.ratio.median), interval))
+        rows.append((one.figure, one.policy, *_ratio(one.ratio)))
     return "simulated over this machine's kernel, run by run", ("figure", "policy", "ratio", "95 % interval"), rows
 
 
@@ -297,7 +318,7 @@ def _fit(fitted: Fitted) -> Table:
 
 def sentences(found: Simulated) -> list[str]:
     """What a person came for: what is lost, who waits, how well the costs fit."""
-    said = [*_lost(found), *_waits(found), *_kept(found), *_missed(found)]
+    said = [*_lost(found), *_waits(found), *_kept(found), *_over(found), *_missed(found)]
     if found.fitted:
         said.append(
             f"The costs give the measured curve to within {100 * found.fitted.worst:.0f} %; fitted to every second "
@@ -367,6 +388,15 @@ def _kept(found: Simulated) -> Iterable[str]:
         yield f"{of.lost} events are missing in the recording."
 
 
+def _over(found: Simulated) -> Iterable[str]:
+    """What one class of tasks has of another one's, beside what the kernel documents."""
+    for one in found.compared:
+        ratio, interval = _ratio(one.ratio)
+        times = ratio if interval == _NOTHING else f"{ratio} {interval}"
+        documented = f"; the kernel documents {one.promised:g}" if one.promised is not None else ""
+        yield f"{one.figure} of {one.of} is {times} times that of {one.over} under {one.policy}{documented}."
+
+
 def _missed(found: Simulated) -> Iterable[str]:
     """By how much each policy may miss the kernel: over all classes of tasks, the ends of the intervals."""
     for policy in dict.fromkeys(one.policy for one in found.against):
@@ -397,10 +427,12 @@ def _times(ratio: float) -> str:
 # --- the picture ------------------------------------------------------------------------------------------------------
 
 
-def waits(found: Simulated) -> list[charts.Wait]:
+def waits(found: Simulated) -> list[Wait]:
     """How long tasks of each class wait under each policy, where enough of them were woken."""
+    from steelyard.show.charts import Wait  # its libraries take half a second, and most want no picture
+
     return [
-        charts.Wait(name=name, policy=policy, p50=of.p50_ns / 1e9, p99=of.p99_ns / 1e9, p99_9=of.p99_9_ns / 1e9)
+        Wait(name=name, policy=policy, p50=of.p50_ns / 1e9, p99=of.p99_ns / 1e9, p99_9=of.p99_9_ns / 1e9)
         for name in dict.fromkeys(one.name for runs in found.runs.values() for one in runs[0].classes)
         for policy, runs in found.runs.items()
         if (one := runs[0].share_of(name)) is not None
@@ -416,5 +448,7 @@ def drawn(found: Simulated, ending: str) -> str | bytes:
     rows = waits(found)
     if not rows:
         raise UsageError("there is nothing to draw: no class of tasks was woken 1000 times")
+    from steelyard.show import charts
+
     spec = charts.waits(rows, f"{found.title}: {charts.WAITS}")
     return charts.svg(spec) if ending == ".svg" else charts.png(spec)

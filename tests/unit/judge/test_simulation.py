@@ -53,6 +53,8 @@ def test_every_load_of_the_library_can_be_asked_about():
         ('length = "long"\n' + TASKS + "forever = true\n", "length:"),
         (TASKS + 'run = "3ms"\nevery = "2ms"\n', "need 1.50 CPUs and it has 1"),
         ('title = "x"\nmodel = "yield"\n', "contexts is a list"),
+        (TASKS + 'forever = true\n[[compared]]\nfigure = "CPU time"\nof = "b"\nover = "a"\n', "no class of tasks 'b'"),
+        (TASKS + 'forever = true\n[[compared]]\nfigure = "speed"\nof = "a"\nover = "a"\n', "one of CPU time, wake-up"),
         ('{"schedsim_trace":3,"cpus":1,"tasks":2}\n', "is no recording"),
     ],
 )
@@ -66,7 +68,7 @@ def test_what_no_load_can_be_is_one_sentence_with_its_place(text, sentence):
 def test_every_key_of_a_load_is_in_the_reference():
     page = (Path(__file__).parents[3] / "docs" / "reference" / "loads.md").read_text()
     made_by_the_reader = {"place", "recorded"}
-    for kind in (simulation.Load, simulation._Tasks, Costs):
+    for kind in (simulation.Load, simulation._Tasks, simulation._Compared, Costs):
         for name in {*kind.__struct_fields__} - made_by_the_reader:
             assert f"`{name}`" in page or f"`[[{name}]]`" in page, name
 
@@ -124,6 +126,26 @@ def test_a_simulation_is_held_against_the_kernel_run_by_run():
     assert found["a: wake-up p50"].low == found["a: wake-up p50"].high == pytest.approx(1.5)
     assert found["a: CPU time"].median == 0.5
     assert simulation.held_against({"cfs": runs["cfs"]}) == ()
+
+
+def two_classes(cpu, over_cpu, over_ns):
+    first, second = seen("kernel", 400, cpu), seen("kernel", over_ns, over_cpu)
+    [other] = second.classes
+    return msgspec.structs.replace(first, classes=(*first.classes, msgspec.structs.replace(other, name="b")))
+
+
+def test_classes_of_a_load_are_held_against_each_other_within_each_run():
+    text = TASKS + 'forever = true\n[[tasks]]\nname = "b"\nforever = true\n'
+    for figure, more in (("CPU time", "promised = 2\n"), ("wake-up p50", ""), ("response p90", "")):
+        text += f'[[compared]]\nfigure = "{figure}"\nof = "a"\nover = "b"\n{more}'
+    runs = [two_classes(0.2 * (n + 1), 0.1 * (n + 1), 100 * (n + 1)) for n in range(6)]
+    share, wait, response = simulation.compared(load(text), {"kernel": runs})
+    assert (share.policy, share.of, share.over, share.promised) == ("kernel", "a", "b", 2)
+    assert share.ratio.low == share.ratio.high == pytest.approx(2), "the runs differ by 6, the ratios do not"
+    assert (wait.ratio.high, wait.ratio.low, wait.promised) == (pytest.approx(4), pytest.approx(4 / 6), None)
+    assert response.ratio.median == pytest.approx(1)
+    few = [*runs[:5], msgspec.structs.replace(runs[5], classes=runs[5].classes[:1])]
+    assert simulation.compared(load(text), {"kernel": few}) == (), "one run has nothing of the other class"
 
 
 @pytest.mark.parametrize(("key", "value"), [("policy", "fifo"), ("weight", 200), ("autogroup", 0), ("autogroup", -3)])

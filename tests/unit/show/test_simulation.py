@@ -8,6 +8,7 @@ from steelyard.errors import UsageError
 from steelyard.judge.simulation import (
     Choices,
     ClassSeen,
+    Compared,
     Costs,
     Fitted,
     Point,
@@ -18,6 +19,7 @@ from steelyard.judge.simulation import (
     YieldSeen,
     held_against,
 )
+from steelyard.judge.stats.summary import summarise
 from steelyard.show import html
 from steelyard.show import simulation as shown
 from steelyard.show.console import Console
@@ -142,6 +144,19 @@ def test_by_how_much_a_policy_may_miss_the_kernel_is_said_with_both_ends():
     assert "wake-up p50 1.00, wake-up" in said
     assert "wake-up p99 1.00 to 1.50" in said
     assert "of 2 runs, too few for an interval" in printed(beside_a_kernel(2))
+
+
+def test_one_class_over_another_stands_beside_what_the_kernel_documents():
+    def share(ratios, promised=None):
+        return Compared(
+            policy="kernel", figure="CPU time", of="nice 0", over="nice 5", ratio=summarise(ratios), promised=promised
+        )
+
+    said = " ".join(printed(simulated(ran("kernel"), compared=(share([3, 3.1, 3, 3.1, 3, 3.2], 3.06),))).split())
+    assert "CPU time: nice 0 over nice 5 kernel 3.05 [3.00, 3.20] 3.06" in said
+    assert "CPU time of nice 0 is 3.05 [3.00, 3.20] times that of nice 5 under kernel; the kernel documents" in said
+    [once] = [one for one in shown.sentences(simulated(compared=(share([0.04]),))) if "nice 5" in one]
+    assert once == "CPU time of nice 0 is 0.04 times that of nice 5 under kernel."
 
 
 def test_what_was_left_out_is_said_on_the_terminal_and_on_both_pages():

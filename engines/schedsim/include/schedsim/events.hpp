@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -33,12 +34,13 @@ class Events
   public:
     bool empty() const
     {
-        return soon_.empty();
+        return last_ == 0;
     }
 
+    // One that never comes, if there is none.
     const Event &first() const
     {
-        return soon_.back();
+        return soon_[last_];
     }
 
     void push(Nanoseconds moment, TaskId task, std::uint32_t token)
@@ -48,23 +50,23 @@ class Events
             push_later(event);
             return;
         }
-        auto place = soon_.end();
-        while (place != soon_.begin() && event > place[-1])
-            --place;
-        soon_.insert(place, event);
-        if (soon_.size() > most_soon) {
-            push_later(soon_.front());
-            soon_.erase(soon_.begin());
+        std::size_t place = ++last_;
+        for (; event > soon_[place - 1]; place--)
+            soon_[place] = soon_[place - 1];
+        soon_[place] = event;
+        if (last_ > most_soon) {
+            push_later(soon_[1]);
+            std::copy(soon_.begin() + 2, soon_.end(), soon_.begin() + 1);
+            last_--;
         }
     }
 
     Event take()
     {
-        const Event event = soon_.back();
-        soon_.pop_back();
-        if (soon_.empty() && !later_.empty()) {
+        const Event event = soon_[last_--];
+        if (last_ == 0 && !later_.empty()) {
             std::pop_heap(later_.begin(), later_.end(), std::greater<>());
-            soon_.push_back(later_.back());
+            soon_[++last_] = later_.back();
             later_.pop_back();
         }
         return event;
@@ -79,8 +81,10 @@ class Events
         std::push_heap(later_.begin(), later_.end(), std::greater<>());
     }
 
-    // No event of `soon_` comes after one of `later_`, and `soon_` is empty only if both are.
-    std::vector<Event> soon_;  // the earliest at the end
+    // No event of `soon_` comes after one of `later_`, and `soon_` has none only if both have none. The earliest is the
+    // last; before all of them stands one that never comes, and behind them is room for one more.
+    std::array<Event, most_soon + 2> soon_{{{never, ~std::uint64_t{0}, no_task, 0}}};
+    std::size_t last_ = 0;
     std::vector<Event> later_; // a heap, the earliest first
     std::uint64_t order_ = 0;
 };

@@ -61,6 +61,16 @@ struct PolicySettings {
     Nanoseconds tick = 0;    // of a policy that may have any; 0 for its default
 };
 
+class Simulation;
+
+// What a simulation does with its policy, for the policy's own class: driven_by<P>() of driven.hpp. Millions of calls a
+// second are then no virtual ones.
+struct Driven {
+    void (*wake)(Simulation &simulation, TaskId task);
+    bool (*advance)(Simulation &simulation);
+    void (*run)(Simulation &simulation);
+};
+
 struct PolicyKind {
     const char *name;  // of its file
     const char *alias; // a shorter one, or ""
@@ -69,6 +79,7 @@ struct PolicyKind {
     Nanoseconds tick; // between two interrupts of the timer
     bool any_tick;    // whether its kernels are built for various ticks, so that the settings may name another
     std::unique_ptr<Policy> (*make)(const PolicySettings &settings);
+    Driven driven; // by the class that `make` makes
 };
 
 // Every policy, in the order of their names.

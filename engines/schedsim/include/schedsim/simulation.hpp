@@ -104,7 +104,10 @@ class Simulation
 
     // --- for loads ---
     TaskId create(int nice = 0, ClassId of = 0); // a task that waits
-    void wake(TaskId task);      // no effect on a task that is awake
+    void wake(TaskId task) // no effect on a task that is awake
+    {
+        driven_.wake(*this, task);
+    }
     void call_at(Nanoseconds moment, std::uint32_t token);
     void forget(); // begin the statistics anew: what was until now was warming up
     void note_response(TaskId task, Nanoseconds time); // it was due so long ago and is done
@@ -114,7 +117,10 @@ class Simulation
     void run(Load &load, Nanoseconds until);
     // The same in single events, for tests: false when it is over.
     void begin(Load &load, Nanoseconds until);
-    bool advance();
+    bool advance()
+    {
+        return driven_.advance(*this);
+    }
 
     // --- to look at ---
     Nanoseconds now() const
@@ -174,16 +180,24 @@ class Simulation
         Nanoseconds due = never; // the next event: end of its step, or of the scheduler's time if it chooses anew
     };
 
-    void account(CpuId cpu);
+    // In driven.hpp; P is the class of the policy, or Policy.
+    template <typename P> friend constexpr Driven driven_by();
+    template <typename P> P &policy();
+    template <typename P, bool one> bool go_on();
+    template <typename P> void wake_by(TaskId task);
+    template <typename P> void account(CpuId cpu);
+    template <typename P> void choose(CpuId cpu, TaskId previous, bool yielded);
+    template <typename P> void step_over(CpuId cpu);
+    template <typename P> void tick(Nanoseconds of_event);
+    template <typename P> void further_ticks(Nanoseconds last);
+    Nanoseconds book(Cpu &cpu);
     void set_due(CpuId cpu);
-    void step_over(CpuId cpu);
     void take_step(TaskId task);
-    void choose(CpuId cpu, TaskId previous, bool yielded);
-    void tick();
     void length_changes(std::int32_t by);
     CpuId place(TaskId task) const;
 
     std::unique_ptr<Policy> policy_;
+    Driven driven_;
     Costs costs_;
     Nanoseconds tick_length_;
     Nanoseconds now_ = 0;
