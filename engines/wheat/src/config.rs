@@ -12,8 +12,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::options::{
-    Affinity, Bind, Fields, Missing, Networks, Protocol, StaticHeader, StaticRoute, affinity, application, bind, count,
-    duration, file_name, missing, mode, name, networks, or_off, os, path, size, static_header, static_route, workers,
+    Affinity, Bind, Codings, ErrorPage, Fields, MediaTypes, Missing, Networks, Of, Protocol, StaticHeader, StaticRoute,
+    TryFiles, affinity, application, bind, codings, count, duration, error_page, file_name, header, media_types,
+    missing, mode, name, networks, or_off, os, path, size, static_header, static_route, try_files, workers,
 };
 use crate::settings;
 
@@ -22,9 +23,13 @@ const PROXIES: &str = "Proxies in front";
 const PROCESSES: &str = "Processes";
 const APPLICATION: &str = "Application";
 const FILES: &str = "Static files";
+const ANSWERS: &str = "Answers";
+const COMPRESSION: &str = "Compression";
 const LOGS: &str = "Logs and counters";
 
 pub const DEFAULT_BIND: &str = "127.0.0.1:8000";
+/// Text, and what is like it.
+const COMPRESSED_TYPES: &str = "text/*,*json,*xml,*javascript,*wasm";
 /// Room for header fields on the stack: `--limit-headers` cannot go beyond it.
 pub const MOST_HEADERS: usize = 256;
 
@@ -109,6 +114,9 @@ pub struct Config {
     /// Import the application once, in a process that forks the workers: they share the memory that they don't write to
     #[arg(long, help_heading = APPLICATION)]
     pub preload: bool,
+    /// Reload when a file of the imported modules changes, for development; while it can't be imported the old code answers
+    #[arg(long, help_heading = APPLICATION)]
+    pub reload: bool,
     /// Call functions of this Python file: post_fork(worker), post_worker_init(worker), on_request(environ),
     /// on_response(environ, status), worker_exit(worker)
     #[arg(long, value_name = "FILE", help_heading = APPLICATION, value_parser = os(path))]
@@ -122,16 +130,48 @@ pub struct Config {
     /// The file that answers for a directory, such as index.html [default: none, a directory is not found]
     #[arg(long, value_name = "NAME", requires = "statics", help_heading = FILES, value_parser = file_name)]
     pub index: Option<String>,
-    /// Add a header to what the files under /PREFIX answer, such as /static=Cache-Control: max-age=3600; may be given
-    /// several times
+    /// Add a header to what files answer, of a --static or of a type, which goes before; such as /static=Cache-Control:
+    /// max-age=3600 or image/*=Cache-Control: max-age=86400; may be given several times
     #[arg(
-        long = "static-header", value_name = "/PREFIX=NAME: VALUE", requires = "statics", help_heading = FILES,
-        value_parser = static_header,
+        long = "static-header", value_name = "/PREFIX=NAME: VALUE", help_heading = FILES, value_parser = static_header,
     )]
     pub static_headers: Vec<StaticHeader>,
     /// What answers where a folder has no such file: 404, application, or a file of it such as index.html
     #[arg(long, value_name = "WHAT", default_value = "404", help_heading = FILES, value_parser = missing)]
     pub static_missing: Missing,
+    /// What is tried under /PREFIX where there is no such file, such as /docs=$uri.html,$uri/index.html,404; its last goes
+    /// before --static-missing; may be given several times
+    #[arg(long = "try-files", value_name = "/PREFIX=LIST", help_heading = FILES, value_parser = try_files)]
+    pub try_files: Vec<TryFiles>,
+    /// Send a file of DIR where the application answers X-Accel-Redirect: /PREFIX/FILE; clients can't ask for it; may be
+    /// given several times
+    #[arg(long = "internal", value_name = "/PREFIX=DIR", help_heading = FILES, value_parser = os(static_route))]
+    pub internals: Vec<StaticRoute>,
+    /// Add a header to every answer, such as X-Content-Type-Options: nosniff; may be given several times
+    #[arg(long = "header", value_name = "NAME: VALUE", help_heading = ANSWERS, value_parser = header)]
+    pub own_headers: Vec<String>,
+    /// Send FILE in the place of the server's own words: with one status or, by 4xx and 5xx, with all; may be given several
+    /// times
+    #[arg(long = "error-page", value_name = "STATUS=FILE", help_heading = ANSWERS, value_parser = os(error_page))]
+    pub error_pages: Vec<ErrorPage>,
+    /// Compress answers for clients that accept it, by the first of these codings that the client likes best: gzip, br, zstd,
+    /// each perhaps with a level, such as gzip:6,br:4,zstd:3
+    #[arg(
+        long, value_name = "CODINGS", default_value = "off", help_heading = COMPRESSION, value_parser = or_off(codings),
+    )]
+    pub compress: std::option::Option<Codings>,
+    /// Answers of these types; one * stands for anything
+    #[arg(
+        long = "compress-types", value_name = "TYPES", default_value = COMPRESSED_TYPES, help_heading = COMPRESSION,
+        value_parser = media_types,
+    )]
+    pub compress_types: MediaTypes,
+    /// Answers from this size on
+    #[arg(
+        long = "compress-least", value_name = "SIZE", default_value = "1KiB", help_heading = COMPRESSION,
+        value_parser = size(0..=1 << 30),
+    )]
+    pub compress_least: usize,
     #[command(flatten)]
     pub limits: Limits,
     #[command(flatten)]
@@ -352,6 +392,10 @@ impl Config {
         if self.protocol != Protocol::Http {
             let of_http = [
                 (!self.statics.is_empty(), "--static"),
+                (!self.internals.is_empty(), "--internal"),
+                (!self.own_headers.is_empty(), "--header"),
+                (!self.error_pages.is_empty(), "--error-page"),
+                (self.compress.is_some(), "--compress"),
                 (self.trust.is_some(), "--trust"),
                 (self.input == Input::Streamed, "--input streamed"),
             ];
@@ -359,8 +403,10 @@ impl Config {
                 return usage(&format!("{option} is for --protocol http: leave one of the two out"));
             }
         }
-        if self.application.is_none() && (self.hooks.is_some() || self.preload) {
-            return usage("--hooks and --preload need an application: where only files are served there is no Python");
+        if self.application.is_none() && (self.hooks.is_some() || self.preload || self.reload) {
+            return usage(
+                "--hooks, --preload and --reload need an application: where only files are served there is no Python",
+            );
         }
         if self.input == Input::Streamed && self.threads < 2 {
             return usage("--input streamed needs --threads 2 or more: the event loop itself can't wait for a body");
@@ -385,19 +431,38 @@ impl Config {
                 return usage(&format!("--bind {bind} is given twice: once is enough"));
             }
         }
-        let mut prefixes: Vec<&str> = self.statics.iter().map(|route| route.prefix.trim_end_matches('/')).collect();
-        if let Some(header) = self.static_headers.iter().find(|header| !prefixes.contains(&header.prefix.as_str())) {
-            let prefix = &header.prefix;
-            return usage(&format!("--static-header {prefix}/=…: no --static has this prefix, and a header is of one"));
+        let prefix_of = |route: &StaticRoute| route.prefix.trim_end_matches('/').to_owned();
+        let mut prefixes: Vec<String> = self.statics.iter().map(prefix_of).collect();
+        let mut internals: Vec<String> = self.internals.iter().map(prefix_of).collect();
+        for header in &self.static_headers {
+            match &header.of {
+                Of::Prefix(prefix) if !prefixes.contains(prefix) && !internals.contains(prefix) => {
+                    let text = "no --static has this prefix, and a header is of one";
+                    return usage(&format!("--static-header {prefix}/=…: {text}"));
+                }
+                _ => {}
+            }
+        }
+        if let Some(tried) = self.try_files.iter().find(|tried| !prefixes.contains(&tried.prefix)) {
+            return usage(&format!("--try-files {}/=…: no --static has this prefix", tried.prefix));
+        }
+        let falls_to_application = |tried: &TryFiles| tried.last == Some(Missing::Application);
+        if self.application.is_none() && self.try_files.iter().any(falls_to_application) {
+            return usage("--try-files …,application needs an application: wheat app:application");
+        }
+        if self.application.is_none() && !self.internals.is_empty() {
+            return usage("--internal needs an application, which alone can send clients there");
         }
         if self.static_missing == Missing::Application && self.application.is_none() {
             return usage("--static-missing application needs an application: wheat app:application");
         }
-        prefixes.sort_unstable();
-        match prefixes.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => usage(&format!("--static {}/ is given twice: one folder answers for a prefix", pair[0])),
-            None => Ok(()),
+        for (option, prefixes) in [("--static", &mut prefixes), ("--internal", &mut internals)] {
+            prefixes.sort_unstable();
+            if let Some(pair) = prefixes.windows(2).find(|pair| pair[0] == pair[1]) {
+                return usage(&format!("{option} {}/ is given twice: one folder answers for a prefix", pair[0]));
+            }
         }
+        Ok(())
     }
 
     /// What `wheat stat` calls this server.

@@ -82,13 +82,104 @@ pub struct StaticRoute {
     pub root: PathBuf,
 }
 
-/// A header line of all that is answered from the files of a route.
+/// Which files a header is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// All of a route, without a slash at its end.
+    Prefix(String),
+    Type(MediaTypes),
+}
+
+/// A header line of what is answered from files.
 #[derive(Clone, Debug)]
 pub struct StaticHeader {
+    pub of: Of,
+    pub name: String,
+    pub value: String,
+}
+
+/// Content codings (RFC 9110, section 8.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    Identity,
+    Gzip,
+    Brotli,
+    Zstd,
+}
+
+impl Coding {
+    pub const ALL: [Self; 4] = [Self::Identity, Self::Gzip, Self::Brotli, Self::Zstd];
+    /// Those that a file may lie beside in, the one that is usually smaller first.
+    pub const PRECOMPRESSED: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
+
+    pub fn token(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Gzip => "gzip",
+            Self::Brotli => "br",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// Follows the name of the file that holds it.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Identity => "",
+            Self::Gzip => ".gz",
+            Self::Brotli => ".br",
+            Self::Zstd => ".zst",
+        }
+    }
+
+    /// Levels, and the one that is meant where none is said: those that a server takes while a client waits.
+    fn levels(self) -> (RangeInclusive<u32>, u32) {
+        match self {
+            Self::Identity => (0..=0, 0),
+            Self::Gzip => (1..=9, 6),
+            Self::Brotli => (0..=11, 4),
+            Self::Zstd => (1..=19, 3),
+        }
+    }
+}
+
+/// Codings with their levels, the one that is meant first where a client doesn't mind.
+pub type Codings = Vec<(Coding, u32)>;
+
+/// Media types by their names, in small letters, each with one `*` at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MediaTypes(Vec<String>);
+
+impl MediaTypes {
+    /// `media_type` may have parameters.
+    pub fn contain(&self, media_type: &[u8]) -> bool {
+        let name = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        self.0.iter().any(|wanted| match wanted.split_once('*') {
+            None => name.eq_ignore_ascii_case(wanted.as_bytes()),
+            Some((start, end)) => {
+                name.len() >= start.len() + end.len()
+                    && name[..start.len()].eq_ignore_ascii_case(start.as_bytes())
+                    && name[name.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
+            }
+        })
+    }
+}
+
+/// Statuses and the file that is sent with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorPage {
+    pub statuses: RangeInclusive<u16>,
+    pub path: PathBuf,
+}
+
+/// What is tried under a prefix where there is no file of the name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TryFiles {
     /// Of the route, without a slash at its end.
     pub prefix: String,
-    /// With its CRLF.
-    pub line: String,
+    /// Each is put behind the name.
+    pub suffixes: Vec<String>,
+    /// None: as for all routes.
+    pub last: Option<Missing>,
 }
 
 /// What answers where a folder has no such file.
@@ -364,30 +455,135 @@ const SERVER_HEADERS: [&str; 14] = [
     "upgrade",
 ];
 
-pub fn static_header(value: &str) -> Result<StaticHeader, String> {
-    let wanted = || "/PREFIX=NAME: VALUE, such as /static=Cache-Control: max-age=3600".to_owned();
-    let (prefix, field) = value.split_once('=').ok_or_else(wanted)?;
-    let (name, value) = field.split_once(':').ok_or_else(wanted)?;
+/// A name and its value.
+fn field(text: &str) -> Option<(String, String)> {
+    let (name, value) = text.split_once(':')?;
     let value = value.trim_matches([' ', '\t']);
     let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     let is_value = value.bytes().all(|b| matches!(b, b'\t' | b' '..=b'~'));
-    if !prefix.starts_with('/') || !is_name || !is_value {
-        return Err(wanted());
-    }
-    if SERVER_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known)) {
-        return Err(format!("a header that the server does not set itself, as it does {name}"));
-    }
-    Ok(StaticHeader { prefix: prefix.trim_end_matches('/').into(), line: format!("{name}: {value}\r\n") })
+    (is_name && is_value).then(|| (name.into(), value.into()))
+}
+
+/// A field that the server does not set itself.
+fn free_field(text: &str) -> Option<Result<(String, String), String>> {
+    let (name, value) = field(text)?;
+    Some(match SERVER_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+        true => Err(format!("a header that the server does not set itself, as it does {name}")),
+        false => Ok((name, value)),
+    })
+}
+
+pub fn static_header(value: &str) -> Result<StaticHeader, String> {
+    let wanted = || "/PREFIX=NAME: VALUE or TYPE=NAME: VALUE, such as /static=Cache-Control: max-age=3600".to_owned();
+    let (of, text) = value.split_once('=').ok_or_else(wanted)?;
+    let of = match of.strip_prefix('/') {
+        Some(_) => Of::Prefix(of.trim_end_matches('/').into()),
+        None => Of::Type(media_types(of).map_err(|_| wanted())?),
+    };
+    let (name, value) = free_field(text).ok_or_else(wanted)??;
+    Ok(StaticHeader { of, name, value })
+}
+
+/// A whole line, with its CRLF.
+pub fn header(value: &str) -> Result<String, String> {
+    let wanted = || "NAME: VALUE, such as X-Content-Type-Options: nosniff".to_owned();
+    let (name, value) = free_field(value).ok_or_else(wanted)??;
+    Ok(format!("{name}: {value}\r\n"))
 }
 
 pub fn missing(value: &str) -> Result<Missing, String> {
     match value {
         "404" => Ok(Missing::NotFound),
         "application" => Ok(Missing::Application),
-        path if path.split('/').any(|segment| matches!(segment, "" | "." | "..")) => {
-            Err("404, application, or a file by its path in the folder, such as index.html".into())
+        path if is_below(path) => Ok(Missing::File(path.into())),
+        _ => Err("404, application, or a file by its path in the folder, such as index.html".into()),
+    }
+}
+
+/// Whether a path leads down, and nowhere else.
+fn is_below(path: &str) -> bool {
+    !path.split('/').any(|segment| matches!(segment, "" | "." | ".."))
+}
+
+pub fn try_files(value: &str) -> Result<TryFiles, String> {
+    let wanted = || {
+        "/PREFIX=LIST, such as /docs=$uri.html,$uri/index.html,404: each begins with $uri but the last, which may also be \
+         404, application or the /PATH of a file"
+            .to_owned()
+    };
+    let (prefix, list) = value.split_once('=').filter(|(prefix, _)| prefix.starts_with('/')).ok_or_else(wanted)?;
+    let mut tried = TryFiles { prefix: prefix.trim_end_matches('/').into(), suffixes: Vec::new(), last: None };
+    let mut parts = list.split([',', ' ']).filter(|part| !part.is_empty()).peekable();
+    parts.peek().ok_or_else(wanted)?;
+    while let Some(part) = parts.next() {
+        match part.strip_prefix("$uri") {
+            Some("") => {} // is tried first, always
+            Some(suffix) if is_below(&format!("name{suffix}")) => tried.suffixes.push(suffix.into()),
+            Some(_) => return Err(wanted()),
+            None if parts.peek().is_some() => return Err(wanted()),
+            // nginx has them as =404 and /PATH.
+            None => tried.last = Some(missing(part.trim_start_matches(['=', '/'])).map_err(|_| wanted())?),
         }
-        path => Ok(Missing::File(path.into())),
+    }
+    Ok(tried)
+}
+
+pub fn error_page(value: &OsStr) -> Result<ErrorPage, String> {
+    let wanted = || "STATUS=FILE, such as 404=missing.html or 5xx=sorry.html".to_owned();
+    let bytes = value.as_bytes();
+    let (status, file) = bytes.split_at_checked(4).ok_or_else(wanted)?;
+    let statuses = match status {
+        [class @ (b'4' | b'5'), b'x', b'x', b'='] => {
+            let first = u16::from(class - b'0') * 100;
+            first..=first + 99
+        }
+        [b'4' | b'5', b'0'..=b'9', b'0'..=b'9', b'='] => {
+            let status = status[..3].iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0'));
+            status..=status
+        }
+        _ => return Err(wanted()),
+    };
+    if file.is_empty() {
+        return Err(wanted());
+    }
+    Ok(ErrorPage { statuses, path: path(OsStr::from_bytes(file))? })
+}
+
+pub fn codings(value: &str) -> Result<Codings, String> {
+    let wanted = || "a list such as gzip,br,zstd, each perhaps with a level: gzip:6".to_owned();
+    let mut codings = Codings::new();
+    for part in value.split(',') {
+        let (token, level) = part.split_once(':').map_or((part, None), |(token, level)| (token, Some(level)));
+        let coding = Coding::PRECOMPRESSED.into_iter().find(|coding| coding.token() == token).ok_or_else(wanted)?;
+        let (levels, usual) = coding.levels();
+        let level = match level {
+            None => usual,
+            Some(level) => digits(level)
+                .and_then(|level| u32::try_from(level).ok())
+                .filter(|level| levels.contains(level))
+                .ok_or_else(|| {
+                    format!("a list in which {token} has a level from {} to {}", levels.start(), levels.end())
+                })?,
+        };
+        if codings.iter().any(|(known, _)| *known == coding) {
+            return Err(format!("a list that has {token} once"));
+        }
+        codings.push((coding, level));
+    }
+    Ok(codings)
+}
+
+pub fn media_types(value: &str) -> Result<MediaTypes, String> {
+    let is_type = |name: &str| {
+        let is_part =
+            |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"*+-._".contains(&b));
+        let two = name.split_once('/').is_some_and(|(main, sub)| is_part(main) && is_part(sub));
+        (two || (name.starts_with('*') && is_part(name))) && name.matches('*').count() <= 1
+    };
+    let names: Vec<String> = value.split(',').map(str::to_ascii_lowercase).collect();
+    match names.iter().all(|name| is_type(name)) {
+        true => Ok(MediaTypes(names)),
+        false => Err("a list of media types such as text/*,application/json,*+xml".into()),
     }
 }
 

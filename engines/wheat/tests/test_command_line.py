@@ -27,7 +27,7 @@ def test_the_readme_has_the_help_as_it_is(tmp_path):
 
 def test_every_option_of_the_readme_exists(tmp_path):
     known = run("--help", folder=tmp_path).stdout + run("stat", "--help", folder=tmp_path).stdout
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--reload"}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))
     assert {option for option in named if option not in known} == set()
 
 

@@ -27,7 +27,8 @@ def test_unit_tests_under_address_sanitizer() -> None:
     host = re.search(r"host: (\S+)", cargo("-vV").stdout)
     assert host
     done = cargo(
-        *("test", "--lib", "--no-default-features", "--target", host[1], "--target-dir", "target/sanitized"),
+        *("test", "--lib", "--no-default-features", "--features", "compress", "--target", host[1]),
+        *("--target-dir", "target/sanitized"),
         RUSTC_BOOTSTRAP="1",  # lets a stable compiler have the sanitizer
         RUSTFLAGS="-Zsanitizer=address",
         ASAN_OPTIONS="detect_leaks=0",  # counters live as long as the process, in tests as well

@@ -32,6 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(text)
     (folder / "public/assets").mkdir(parents=True)
     (folder / "public/about.html").write_text("<h1>About</h1>\n")
+    (folder / "invoices").mkdir()
+    (folder / "invoices/7.txt").write_text("an invoice\n" * 10)
     (folder / "public/assets/site.css").write_bytes(STYLE)
     (folder / "public/assets/site.css.gz").write_bytes(gzip.compress(STYLE))
     return folder
@@ -92,7 +94,9 @@ def about(answer: Answer) -> tuple:
     if answer.status >= 400:
         return (answer.status,)
     names = ("Content-Type", "Content-Encoding", "Content-Range", "Cache-Control", "Last-Modified")
-    return answer.status, answer.body, [answer.headers[name] for name in names]
+    is_packed = answer.headers["Content-Encoding"] == "gzip"
+    body = gzip.decompress(answer.body) if is_packed and answer.body else answer.body
+    return answer.status, body, [answer.headers[name] for name in names]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +109,13 @@ def about(answer: Answer) -> tuple:
         ("/order", "POST", None, {"Content_Length": "5000000"}, 413),
         ("/order", "PUT", b"", {}, 200),
         ("/none", "GET", None, {}, 404),
+        ("/catalogue", "GET", None, {}, 200),
+        ("/catalogue", "GET", None, {"Accept_Encoding": "gzip"}, 200),
+        ("/invoice", "GET", None, {}, 200),
+        ("/invoice", "HEAD", None, {}, 200),
+        ("/invoice", "GET", None, {"Range": "bytes=3-9"}, 206),
+        ("/invoice", "GET", None, {"Range": "bytes=5000-"}, 416),
+        ("/invoices/7.txt", "GET", None, {}, 404),
         ("/about.html", "GET", None, {}, 200),
         ("/assets/none.css", "GET", None, {}, 404),
         ("/assets/site.css", "GET", None, {}, 200),
@@ -123,6 +134,8 @@ def test_both_answer_alike(pair: Server, wheat: Server, path, method, body, head
             answers.append(client.ask(path, body, method, **headers))
     assert about(answers[0]) == about(answers[1])
     assert answers[1].status == status, answers[1]
+    if path == "/catalogue" and headers:
+        assert answers[1].headers["Content-Encoding"] == "gzip"
 
 
 def test_the_hook_has_connected_each_worker(wheat: Server) -> None:

@@ -236,6 +236,7 @@ def test_headers_of_the_server_are_left_out_with_one_warning(server):
             assert (answer.status, answer.body, answer.headers["X-Own"]) == (200, b"fine", "yes")
             assert set(answer.headers) == {"Content-Type", "X-Own", "Date", "Content-Length"}
             assert client.ask("/hello").body == b"hello"  # the connection goes on
+    server.wait_for("gave the header Connection")
     assert sum("gave the header Connection, which is for the server" in line for line in server.said) == 1
 
 

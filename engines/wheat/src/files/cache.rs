@@ -37,6 +37,8 @@ pub struct Cache {
 #[derive(Debug)]
 struct Entry {
     resource: Arc<Resource>,
+    /// Bytes and open files that it was counted with.
+    weight: (usize, usize),
     /// Monotonic seconds.
     checked: u64,
     was_used: bool,
@@ -80,7 +82,7 @@ impl Cache {
     }
 
     fn keep(&mut self, path: &[u8], resource: Arc<Resource>, now: u64) {
-        let (bytes, files) = resource.weight();
+        let weight @ (bytes, files) = resource.weight();
         if bytes > self.bounds.bytes || files > self.bounds.files {
             return;
         }
@@ -92,10 +94,21 @@ impl Cache {
         }
         let key: Arc<[u8]> = path.into();
         self.order.push_back(Arc::clone(&key));
-        self.entries.insert(key, Entry { resource, checked: now, was_used: false });
+        self.entries.insert(key, Entry { resource, weight, checked: now, was_used: false });
         self.held.resources += 1;
         self.held.bytes += bytes;
         self.held.files += files;
+    }
+
+    /// After a resource that may be here has become larger.
+    pub fn weigh_again(&mut self, path: &[u8]) {
+        let Some(entry) = self.entries.get_mut(path) else { return };
+        let (before, now) = (entry.weight, entry.resource.weight());
+        entry.weight = now;
+        self.held.bytes = self.held.bytes + now.0 - before.0;
+        while self.held.bytes > self.bounds.bytes {
+            self.turn();
+        }
     }
 
     /// Moves the hand by one: spares the entry that was used, removes the one that wasn't.
@@ -116,7 +129,7 @@ impl Cache {
 
     fn release(&mut self, path: &[u8]) {
         if let Some(entry) = self.entries.remove(path) {
-            let (bytes, files) = entry.resource.weight();
+            let (bytes, files) = entry.weight;
             self.held.resources -= 1;
             self.held.bytes -= bytes;
             self.held.files -= files;

@@ -5,15 +5,17 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, UNIX_EPOCH};
 
 use httpdate::HttpDate;
 use rustix::io::Errno;
 
 use super::conditional::{Strength, Validators};
-use super::encoding::Coding;
+use super::manner::media_type;
 use super::root::{Found, Kind, Moment, Root, Version, version};
+use crate::compress::encoder::Compressor;
+use crate::options::Coding;
 
 /// Up to this length the content is kept in memory and leaves with its head in one system call; a longer one is sent from
 /// an open file. CPU time of a request with `wrk -t1 -c50` over loopback, kept and from the file: 1 KiB 6.8 and 8.0 us,
@@ -55,8 +57,21 @@ pub struct Resource {
     pub representations: Vec<Representation>,
     /// The codings of all but the first.
     pub codings: Vec<Coding>,
+    /// Where it may be compressed for clients.
+    compressible: Option<Compressible>,
     seen: Seen,
     is_settled: bool,
+}
+
+/// What is made of a file when it is first asked for in a coding.
+#[derive(Debug)]
+struct Compressible {
+    media_type: &'static str,
+    lines: String,
+    /// When the file was read, since 1970.
+    read: Duration,
+    /// By their codings; None where it is no shorter then.
+    made: [OnceLock<Option<Representation>>; Coding::ALL.len()],
 }
 
 /// The versions of the file and of what may lie beside it, in the order of `Coding::PRECOMPRESSED`.
@@ -89,7 +104,7 @@ pub enum Content {
 #[derive(Debug)]
 pub struct Head {
     pub bytes: Arc<[u8]>,
-    /// Ends of: Content-Type; Content-Encoding and Accept-Ranges; Last-Modified, ETag, Vary and those of `--static-header`.
+    /// Ends of: Content-Type; Content-Encoding or Accept-Ranges, or both; Last-Modified, ETag, Vary and those of `--static-header`.
     /// Content-Length is last.
     type_end: usize,
     coding_end: usize,
@@ -126,9 +141,27 @@ impl Resource {
         })
     }
 
+    pub fn is_compressible(&self) -> bool {
+        self.compressible.is_some()
+    }
+
+    /// The file in a coding that does not lie beside it. None: it is better sent as it is. The other value: whether it takes
+    /// more memory now.
+    pub fn compressed(&self, coding: Coding, compressor: &mut Compressor) -> (Option<&Representation>, bool) {
+        let Some(compressible) = &self.compressible else { return (None, false) };
+        let place = &compressible.made[coding as usize];
+        if let Some(made) = place.get() {
+            return (made.as_ref(), false);
+        }
+        let made = self.representations[0].compressed(coding, compressible, compressor);
+        (place.get_or_init(|| made).as_ref(), true)
+    }
+
     /// Bytes in memory, and open files.
     pub fn weight(&self) -> (usize, usize) {
-        self.representations.iter().fold((0, 0), |(bytes, files), one| match &one.content {
+        let made = self.compressible.iter().flat_map(|compressible| &compressible.made);
+        let made = made.filter_map(|place| place.get()?.as_ref());
+        self.representations.iter().chain(made).fold((0, 0), |(bytes, files), one| match &one.content {
             Content::Kept(kept) => (bytes + kept.len() + one.head.bytes.len(), files),
             Content::Open(_) => (bytes + one.head.bytes.len(), files + 1),
         })
@@ -149,17 +182,21 @@ impl Resource {
             }
         }
         let is_settled = sources.iter().all(|(_, found)| settled(found.version.changed, now));
-        let media_type = mime_guess::from_path(name).first_raw().unwrap_or("application/octet-stream");
-        let variance = if codings.is_empty() { Variance::None } else { Variance::Coding };
+        let media_type = media_type(name);
+        let lines = root.manner.lines(media_type);
+        let is_compressible = root.manner.compresses(media_type, file.version.length);
+        let varies = !codings.is_empty() || is_compressible;
         let representations = sources
             .into_iter()
             .map(|(coding, found)| {
                 let content = content(found, changing)?;
-                let head = Head::new(media_type, coding, variance, &root.lines, &found.version, now);
+                let head = Head::new(media_type, coding, Source::File { varies }, &lines, &found.version, now);
                 Ok(Representation { head, content, version: found.version })
             })
             .collect::<Result<_, Failure>>()?;
-        Ok(Self { representations, codings, seen, is_settled })
+        let compressible =
+            is_compressible.then(|| Compressible { media_type, lines, read: now, made: Default::default() });
+        Ok(Self { representations, codings, compressible, seen, is_settled })
     }
 }
 
@@ -171,10 +208,36 @@ enum Changing {
     Accepted,
 }
 
+impl Representation {
+    /// None: no shorter, or not to be read.
+    fn compressed(&self, coding: Coding, source: &Compressible, compressor: &mut Compressor) -> Option<Self> {
+        let packed = match &self.content {
+            Content::Kept(bytes) => compressor.whole(coding, bytes),
+            Content::Open(file) => {
+                let mut bytes = vec![0; self.version.length as usize];
+                file.read_exact_at(&mut bytes, 0).ok()?;
+                if version(file) != Ok(self.version) {
+                    return None; // somebody writes to it
+                }
+                compressor.whole(coding, &bytes)
+            }
+        };
+        let packed = packed.ok().filter(|packed| (packed.len() as u64) < self.version.length)?;
+        let mut version = self.version;
+        version.length = packed.len() as u64;
+        let Compressible { media_type, lines, read, .. } = source;
+        let head = Head::new(media_type, coding, Source::Compressor, lines, &version, *read);
+        Some(Self { head, content: Content::Kept(packed.into()), version })
+    }
+}
+
+/// Where the bytes are from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Variance {
-    None,
-    Coding,
+enum Source {
+    /// `varies`: another client may get other bytes.
+    File { varies: bool },
+    /// Another version of the library makes others of the same file: no ranges, and a weak tag.
+    Compressor,
 }
 
 fn find_file(root: &Root, name: &str) -> Result<Found, Failure> {
@@ -210,27 +273,23 @@ fn content(found: &Found, changing: Changing) -> Result<Content, Failure> {
 }
 
 impl Head {
-    fn new(
-        media_type: &str,
-        coding: Coding,
-        variance: Variance,
-        lines: &str,
-        version: &Version,
-        now: Duration,
-    ) -> Self {
+    fn new(media_type: &str, coding: Coding, source: Source, lines: &str, version: &Version, now: Duration) -> Self {
         let Moment { seconds, nanoseconds } = version.modified;
         let mut text = format!("Content-Type: {media_type}\r\n");
         let type_end = text.len();
         if coding != Coding::Identity {
             text += &format!("Content-Encoding: {}\r\n", coding.token());
         }
-        text += "Accept-Ranges: bytes\r\n";
+        if source != Source::Compressor {
+            text += "Accept-Ranges: bytes\r\n";
+        }
         let coding_end = text.len();
 
         // never later than Date (RFC 9110, section 8.8.2.1), whatever the file says
         let modified = (seconds.max(0) as u64).min(now.as_secs());
         let date = HttpDate::from(UNIX_EPOCH + Duration::from_secs(modified));
-        let strength = if settled(version.changed, now) { Strength::Strong } else { Strength::Weak };
+        let is_strong = settled(version.changed, now) && source != Source::Compressor;
+        let strength = if is_strong { Strength::Strong } else { Strength::Weak };
         let prefix = if strength == Strength::Weak { "W/" } else { "" };
         text += &format!("Last-Modified: {date}\r\nETag: {prefix}");
         let tag_start = text.len();
@@ -238,7 +297,7 @@ impl Head {
         text += &format!("\"{seconds:x}.{nanoseconds:x}-{:x}{mark}\"", version.length);
         let tag = tag_start..text.len();
         text += "\r\n";
-        if variance == Variance::Coding {
+        if source != (Source::File { varies: false }) {
             text += "Vary: Accept-Encoding\r\n";
         }
         text += lines;

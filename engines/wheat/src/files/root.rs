@@ -13,6 +13,8 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat, openat2};
 use rustix::io::Errno;
 
+use super::manner::Manner;
+
 /// Who keeps a name below the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keeper {
@@ -26,8 +28,7 @@ enum Keeper {
 pub struct Root {
     directory: OwnedFd,
     keeper: Keeper,
-    /// Header lines of all that is answered from it.
-    pub lines: String,
+    pub manner: Manner,
 }
 
 /// Something below the root, not opened.
@@ -86,7 +87,7 @@ impl Root {
         if let Err(error) = open(descriptor_path(&directory), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
             return Err(io::Error::new(error.kind(), "files are opened through /proc, which is not mounted"));
         }
-        Ok(Self { directory, keeper, lines: String::new() })
+        Ok(Self { directory, keeper, manner: Manner::default() })
     }
 
     /// `name`: as `path::Name` has them, or empty for the root itself.

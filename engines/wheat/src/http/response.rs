@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Status lines and the server's own answers.
 
+use std::sync::Arc;
+
 use super::Rejection;
 
 /// Reason phrases of what this server itself answers; an application brings its own.
@@ -50,34 +52,45 @@ pub fn write_connection(keep_alive: bool, minor: u8, into: &mut Vec<u8>) {
     }
 }
 
-/// Writes a whole answer of the server itself, without its body after HEAD; gives the length of the body.
-pub fn write_answer(
-    rejection: Rejection,
-    date_line: &[u8],
-    keep_alive: bool,
-    minor: u8,
-    head_only: bool,
-    into: &mut Vec<u8>,
-) -> u64 {
-    let Rejection { status, reason: why } = rejection;
-    let body = [reason(status), ": ", why, "\n"];
-    let length: usize = body.iter().map(|part| part.len()).sum();
-    write_status_line(status, into);
-    into.extend_from_slice(date_line);
-    write_connection(keep_alive, minor, into);
-    into.extend_from_slice(b"Content-Type: text/plain\r\nContent-Length: ");
-    into.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
-    into.extend_from_slice(b"\r\n\r\n");
-    if head_only {
-        return 0;
-    }
-    for part in body {
-        into.extend_from_slice(part.as_bytes());
-    }
-    length as u64
+/// A page that is sent in the place of the server's own words.
+#[derive(Debug)]
+pub struct Page {
+    /// Content-Type and Content-Length.
+    pub lines: String,
+    pub body: Arc<[u8]>,
 }
 
-/// Writes a whole response that ends the connection.
-pub fn write_rejection(rejection: Rejection, date_line: &[u8], into: &mut Vec<u8>) -> u64 {
-    write_answer(rejection, date_line, false, 1, false, into)
+/// What answers of the server itself are made of.
+pub struct Own<'a> {
+    pub date_line: &'a [u8],
+    /// Further header lines.
+    pub lines: &'a str,
+    pub page: Option<&'a Page>,
+}
+
+impl Own<'_> {
+    /// Writes a whole answer, without its body after HEAD; gives the length of the body.
+    pub fn write(&self, rejection: Rejection, keep_alive: bool, minor: u8, head_only: bool, into: &mut Vec<u8>) -> u64 {
+        let Rejection { status, reason: why } = rejection;
+        write_status_line(status, into);
+        into.extend_from_slice(self.date_line);
+        into.extend_from_slice(self.lines.as_bytes());
+        write_connection(keep_alive, minor, into);
+        let words = [reason(status), ": ", why, "\n"].concat();
+        let body = self.page.map_or(words.as_bytes(), |page| &page.body);
+        match self.page {
+            Some(page) => into.extend_from_slice(page.lines.as_bytes()),
+            None => {
+                into.extend_from_slice(b"Content-Type: text/plain\r\nContent-Length: ");
+                into.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
+                into.extend_from_slice(b"\r\n");
+            }
+        }
+        into.extend_from_slice(b"\r\n");
+        if head_only {
+            return 0;
+        }
+        into.extend_from_slice(body);
+        body.len() as u64
+    }
 }

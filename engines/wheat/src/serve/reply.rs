@@ -3,14 +3,17 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
+use crate::error::Error;
+use crate::files::pages::Pages;
+use crate::files::{self, Files};
 use crate::http::chunked::Event;
 use crate::http::forwarded::{Origin, Trust};
 use crate::http::head::Head;
-use crate::http::{Rejection, date, reject};
+use crate::http::{Rejection, date, reject, response};
 use crate::observe::format::Named;
 use crate::observe::notice::Notice;
 use crate::serve::courier::Courier;
@@ -71,10 +74,15 @@ pub enum Flow {
     Blocked,
 }
 
-/// What a worker has for responses that their clients do not take at once.
+/// What a worker has for all of its responses.
 #[derive(Clone)]
 pub struct Means {
     pub room: Room,
+    pub pages: Arc<Pages>,
+    /// What the application may send by their names (`--internal`).
+    pub internal: Option<Arc<Mutex<Files>>>,
+    /// Header lines of every answer (`--header`).
+    pub lines: Arc<str>,
     trust: Option<Trust>,
     courier: Courier,
     /// For a client to take or to send something.
@@ -84,12 +92,17 @@ pub struct Means {
 }
 
 impl Means {
-    pub fn of(config: &Config) -> io::Result<Self> {
+    pub fn of(config: &Config) -> Result<Self, Error> {
         let send = config.deadlines.send;
+        let pages = Arc::new(Pages::load(&config.error_pages)?);
+        let internal = Files::internal(config, &pages)?.map(|files| Arc::new(Mutex::new(files)));
         let trust = config.trust.clone().map(|networks| Trust { networks, fields: config.forwarded });
         let most_waiting = (config.threads == 1).then_some(send);
         let room = Room::of(&config.limits, config.threads);
-        Ok(Self { room, trust, courier: Courier::new(send)?, send, most_waiting })
+        let courier =
+            Courier::new(send).map_err(|error| Error::unavailable(format!("no descriptors for a worker: {error}")))?;
+        let lines = config.own_headers.concat().into();
+        Ok(Self { room, pages, internal, lines, trust, courier, send, most_waiting })
     }
 
     /// Where a request comes from.
@@ -164,6 +177,53 @@ impl Out<'_> {
     pub fn reset_on_close(&mut self) {
         self.take_back();
         self.transport.reset_on_close();
+    }
+
+    /// Writes a whole response of the server's own.
+    pub fn refuse(&mut self, rejection: Rejection) {
+        let Means { pages, lines, .. } = self.means;
+        let Facts { keep_alive, minor, head_only, .. } = *self.facts;
+        let own = response::Own { date_line: self.date_line, lines, page: pages.of(rejection.status) };
+        self.facts.status = rejection.status;
+        self.facts.body_bytes = own.write(rejection, keep_alive, minor, head_only, self.buffer);
+    }
+
+    /// Writes a whole response that is a file, or about one.
+    pub fn file(&mut self, reply: files::Reply) {
+        self.take_back();
+        self.facts.status = reply.status;
+        let from = self.buffer.len();
+        response::write_status_line(reply.status, self.buffer);
+        self.buffer.extend_from_slice(self.date_line);
+        self.buffer.extend_from_slice(self.means.lines.as_bytes());
+        response::write_connection(self.facts.keep_alive, self.facts.minor, self.buffer);
+        self.buffer.extend_from_slice(&reply.head);
+        if let Some(named) = &mut self.named {
+            named.look_up_response(&self.buffer[from..]);
+        }
+        self.buffer.extend_from_slice(b"\r\n");
+        match reply.body {
+            files::Body::Empty => {}
+            files::Body::One(piece) => self.file_piece(piece),
+            files::Body::Several(pieces) => pieces.into_iter().for_each(|piece| self.file_piece(piece)),
+        }
+    }
+
+    fn file_piece(&mut self, piece: files::Piece) {
+        self.facts.body_bytes += piece.length();
+        let piece = match piece {
+            files::Piece::Bytes(bytes, range) if range.len() <= COPIED && self.outbox.is_empty() => {
+                return self.buffer.extend_from_slice(&bytes[range]);
+            }
+            files::Piece::Bytes(bytes, range) => Piece::Shared { bytes, from: range.start, to: range.end },
+            files::Piece::File(file, range) => Piece::File { file, offset: range.start, left: range.end - range.start },
+        };
+        // The buffer goes before what is pushed to the outbox next.
+        if !self.buffer.is_empty() {
+            self.outbox.push(Piece::Owned { bytes: self.buffer.clone(), from: 0 });
+            self.buffer.clear();
+        }
+        self.outbox.push(piece);
     }
 
     /// Sends the buffer. An error: the connection is lost.
@@ -362,7 +422,7 @@ impl Out<'_> {
                 return Ok(more);
             }
             if std::mem::take(&mut streamed.expects_continue) && self.facts.status == 0 {
-                self.buffer.extend_from_slice(crate::http::response::CONTINUE);
+                self.buffer.extend_from_slice(response::CONTINUE);
                 while self.flush()? == Flow::Blocked {
                     self.wait_for_room()?;
                 }

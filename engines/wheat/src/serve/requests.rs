@@ -10,7 +10,7 @@ use super::connection::{Connection, State};
 use super::output::Output;
 use super::pace::Pace;
 use super::protocol::{Application, Outcome, Protocol, Work};
-use super::reply::{Facts, Flow, Means};
+use super::reply::{Facts, Flow, Means, Out};
 use super::socket::{After, is_passing};
 use crate::clock::monotonic_ns;
 use crate::config::Config;
@@ -22,7 +22,7 @@ use crate::observe::log::AccessLog;
 
 /// What the event loop knows of a protocol.
 pub trait Reader: Protocol {
-    fn new(config: &Config) -> Result<Self, Error>;
+    fn new(config: &Config, means: &Means) -> Result<Self, Error>;
 
     /// Takes requests from the front of `input` and has them answered: by `Requests::call`, or by `Requests::dispatch` in a thread. What
     /// it leaves comes again when there is more; of a request that is not whole it leaves no more than its limits allow, beyond which
@@ -78,7 +78,7 @@ pub struct Requests<'c, A: Application> {
 impl<'c, A: Application<Protocol: Reader>> Requests<'c, A> {
     pub fn new(config: &'c Config, caller: Caller<A>, means: Means, slot: &'static Slot) -> Result<Self, Error> {
         Ok(Self {
-            protocol: A::Protocol::new(config)?,
+            protocol: A::Protocol::new(config, &means)?,
             caller,
             slot,
             now_ns: monotonic_ns(),
@@ -171,6 +171,11 @@ impl<'c, A: Application<Protocol: Reader>> Requests<'c, A> {
             }
             Step::Stop(Next::Close)
         })
+    }
+
+    /// The way out for an answer of the server's own.
+    pub fn way_out<'a>(&'a mut self, connection: &'a mut Connection<A>) -> Out<'a> {
+        self.output.for_call(connection, &self.means, &self.pace)
     }
 
     /// Calls the application here and now.
@@ -296,7 +301,7 @@ impl<'c, A: Application<Protocol: Reader>> Requests<'c, A> {
         connection.facts.keep_alive = false;
         connection.facts.status = rejection.status;
         connection.linger = true;
-        A::Protocol::refuse(rejection, &mut self.output.for_call(connection, &self.means, &self.pace));
+        A::Protocol::refuse(rejection, &mut self.way_out(connection));
         connection.is_owed = true;
         if self.log.is_some() {
             let peer = connection.peer.address;

@@ -88,17 +88,13 @@ struct Worker<'c, A: Application> {
 
 /// Serves files until the master says otherwise; the exit code.
 pub fn run(config: &Config, context: Context) -> i32 {
-    match means_of(config) {
+    match Means::of(config) {
         Ok(means) => run_with(config, context, Caller::<NoApplication>::None, means),
         Err(error) => {
             eprintln!("wheat: {error}");
             error.exit as i32
         }
     }
-}
-
-pub fn means_of(config: &Config) -> Result<Means, Error> {
-    Means::of(config).map_err(|error| Error::unavailable(format!("no descriptors for a worker: {error}")))
 }
 
 pub fn run_with<A: Application<Protocol: Reader>>(
@@ -121,7 +117,7 @@ pub fn run_with<A: Application<Protocol: Reader>>(
 
 impl<'c, A: Application<Protocol: Reader>> Worker<'c, A> {
     fn new(config: &'c Config, context: Context, caller: Caller<A>, means: Means) -> Result<Self, Error> {
-        let Context { index: _, listeners, control, slot } = context;
+        let Context { listeners, control, slot, .. } = context;
         let failed = |what: &str, error: io::Error| Error::unavailable(format!("{what}: {error}"));
         // SAFETY: a system call; the descriptor is new and owned from here on.
         let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };

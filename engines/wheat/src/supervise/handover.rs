@@ -26,6 +26,8 @@ pub struct Context {
     pub listeners: Vec<OwnedFd>,
     /// None: without a master.
     pub control: Option<Control>,
+    /// With `--reload`: where folders are told to the master.
+    pub watch: Option<OwnedFd>,
     pub slot: &'static Slot,
 }
 
@@ -37,6 +39,7 @@ pub struct Handover {
     pub slot: usize,
     pub control: RawFd,
     pub counters: RawFd,
+    pub watch: Option<RawFd>,
     pub listeners: Vec<RawFd>,
 }
 
@@ -44,7 +47,8 @@ impl Handover {
     pub fn to_text(&self) -> String {
         let listeners: Vec<String> = self.listeners.iter().map(RawFd::to_string).collect();
         let Self { master, index, slot, control, counters, .. } = self;
-        format!("{master} {index} {slot} {control} {counters} {}", listeners.join(","))
+        let watch = self.watch.map_or("-".into(), |fd| fd.to_string());
+        format!("{master} {index} {slot} {control} {counters} {watch} {}", listeners.join(","))
     }
 
     pub fn from_text(text: &str) -> Option<Self> {
@@ -55,6 +59,10 @@ impl Handover {
             slot: words.next()?.parse().ok()?,
             control: words.next()?.parse().ok()?,
             counters: words.next()?.parse().ok()?,
+            watch: match words.next()? {
+                "-" => None,
+                fd => Some(fd.parse().ok()?),
+            },
             listeners: words.next()?.split(',').map(str::parse).collect::<Result<_, _>>().ok()?,
         };
         if words.next().is_some() { None } else { Some(handover) }
@@ -195,6 +203,7 @@ pub struct Inheritance {
     slot: usize,
     pub line: OwnedFd,
     counters: OwnedFd,
+    watch: Option<OwnedFd>,
     listeners: Vec<OwnedFd>,
 }
 
@@ -213,22 +222,23 @@ pub fn inherit(config: &Config) -> Result<Inheritance, Error> {
     let Handover { master, index, slot, .. } = handover;
     let line = own(handover.control).map_err(|error| lost(&format!("control: {error}")))?;
     let counters = own(handover.counters).map_err(|error| lost(&format!("counters: {error}")))?;
+    let watch = handover.watch.map(own).transpose().map_err(|error| lost(&format!("inotify: {error}")))?;
     let listeners: Result<_, _> = handover.listeners.iter().map(|fd| own(*fd)).collect();
     let listeners = listeners.map_err(|error| lost(&format!("socket: {error}")))?;
-    Ok(Inheritance { master, index, slot, line, counters, listeners })
+    Ok(Inheritance { master, index, slot, line, counters, watch, listeners })
 }
 
 impl Inheritance {
     /// Makes this process a worker.
     pub fn worker(self) -> Result<Context, Error> {
-        let Self { index, slot, line, counters, listeners, .. } = self;
+        let Self { index, slot, line, counters, watch, listeners, .. } = self;
         let slot = Memory::slot_for_life(counters, slot)
             .map_err(|error| Error::unavailable(format!("no memory for the counters: {error}")))?;
         call_it(&format!("wheat worker {index}"));
         finish_at_terminate(line.as_raw_fd());
         handle(libc::SIGUSR1, reopen);
         handle(libc::SIGUSR2, ignore);
-        Ok(Context { index, listeners, control: Some(Control::new(line)), slot })
+        Ok(Context { index, listeners, control: Some(Control::new(line)), watch, slot })
     }
 
     /// Makes this process, which a template has forked, a worker that has all but these in common with the others.

@@ -34,6 +34,7 @@ use crate::supervise::resident::give_back_code;
 use crate::supervise::signals::Signals;
 use crate::supervise::takeover::{self, Legacy, Successor};
 use crate::supervise::template::Template;
+use crate::supervise::watch::Watch;
 
 /// A worker that ended sooner than this is not replaced at once.
 const SHORT_LIFE: Duration = Duration::from_secs(2);
@@ -73,6 +74,8 @@ pub fn run(config: &Config) -> Result<ExitCode, Error> {
         .map_err(|error| Error::unavailable(format!("no memory for the counters: {error}")))?;
     // Who takes over writes it when it has.
     let pid_file = config.pid_file.as_deref().filter(|_| legacy.is_none()).map(PidFile::write).transpose()?;
+    let watch = config.reload.then(Watch::new).transpose();
+    let watch = watch.map_err(|error| Error::unavailable(format!("--reload: there is no inotify here: {error}")))?;
     let mut master = Master {
         config,
         launch,
@@ -95,6 +98,7 @@ pub fn run(config: &Config) -> Result<ExitCode, Error> {
         legacy,
         successor: None,
         watchdog,
+        watch,
     };
     let outcome = master.serve();
     master.kill_all();
@@ -136,8 +140,9 @@ fn look_over(config: &Config) -> Result<(), Error> {
             .map(drop)
             .map_err(|error| Error::config(format!("{option} {}: {}", path.display(), reason(&error))))
     };
-    for route in &config.statics {
-        let option = format!("--static {}={}", route.prefix, route.root.display());
+    let statics = config.statics.iter().map(|route| ("--static", route));
+    for (option, route) in statics.chain(config.internals.iter().map(|route| ("--internal", route))) {
+        let option = format!("{option} {}={}", route.prefix, route.root.display());
         match route.root.metadata() {
             Ok(found) if found.is_dir() => {}
             Ok(_) => return Err(Error::config(format!("{option}: it is not a folder"))),
@@ -150,6 +155,9 @@ fn look_over(config: &Config) -> Result<(), Error> {
     }
     if let Some(hooks) = &config.hooks {
         readable("--hooks", hooks)?;
+    }
+    for page in &config.error_pages {
+        readable("--error-page", &page.path)?;
     }
     if let Some(folder) = &config.chdir {
         if !folder.is_dir() {
@@ -332,6 +340,8 @@ struct Master<'a> {
     /// Who is to take over from this one.
     successor: Option<Successor>,
     watchdog: Option<Watchdog>,
+    /// `--reload`
+    watch: Option<Watch>,
 }
 
 impl Master<'_> {
@@ -347,6 +357,7 @@ impl Master<'_> {
             }
             self.hear();
             self.hear_successor();
+            self.hear_changes();
             self.bury()?;
             self.end_the_hung();
             self.kill_the_late();
@@ -571,6 +582,7 @@ impl Master<'_> {
         let due =
             due.chain(self.pause_until).chain(hang_check).chain(self.watchdog.as_ref().map(|watchdog| watchdog.due));
         let due = due.chain(self.metrics.as_ref().and_then(Metrics::due));
+        let due = due.chain(self.watch.as_ref().and_then(Watch::due));
         let wait = due.min().map_or(LONGEST_WAIT, |due| due.saturating_duration_since(now));
         // Rounded up: otherwise a deadline that is almost there would be looked at over and over.
         let wait = wait.max(Duration::from_millis(1)).min(LONGEST_WAIT);
@@ -581,6 +593,7 @@ impl Master<'_> {
         fds.extend(heard.map(|worker| PollFd::from_borrowed_fd(worker.line.as_fd(), PollFlags::IN)));
         let templates = self.templates.iter().filter(|template| !template.is_ready);
         fds.extend(templates.map(|template| PollFd::new(template, PollFlags::IN)));
+        fds.extend(self.watch.as_ref().map(|watch| PollFd::new(watch, PollFlags::IN)));
         fds.extend(self.successor.as_ref().map(|successor| PollFd::new(successor, PollFlags::IN)));
         if let Some(metrics) = &self.metrics {
             metrics.watch(&mut fds);
@@ -599,20 +612,30 @@ impl Master<'_> {
                 }
             }
             _ if self.stopping.is_some() => {}
-            libc::SIGHUP => {
-                say("reloading");
-                notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", monotonic_ns() / 1000));
-                self.latest += 1;
-                self.generation = self.latest;
-                self.forget_failures();
-                self.kill_superseded();
-            }
+            libc::SIGHUP => self.reload(),
             libc::SIGTTIN => self.wanted = (self.wanted + 1).min(MOST_WORKERS),
             libc::SIGTTOU => self.wanted = (self.wanted - 1).max(1),
             libc::SIGUSR2 => self.appoint_successor(),
             libc::SIGUSR1 => self.workers.iter().for_each(|worker| worker.line.order(Order::ReopenLogs)),
             _ => {} // SIGCHLD: `bury` looks
         }
+    }
+
+    /// What was written while a reload is under way begins another one.
+    fn hear_changes(&mut self) {
+        if let Some(name) = self.watch.as_mut().and_then(Watch::take).filter(|_| self.stopping.is_none()) {
+            say(&format!("{name} has changed"));
+            self.reload();
+        }
+    }
+
+    fn reload(&mut self) {
+        say("reloading");
+        notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", monotonic_ns() / 1000));
+        self.latest += 1;
+        self.generation = self.latest;
+        self.forget_failures();
+        self.kill_superseded();
     }
 
     fn stop(&mut self) {
@@ -824,10 +847,16 @@ impl Master<'_> {
             slot,
             control: theirs.as_raw_fd(),
             counters: self.memory.file().as_raw_fd(),
+            watch: self.watch.as_ref().map(|watch| watch.as_fd().as_raw_fd()),
             listeners: listening.sockets.iter().map(OwnedFd::as_raw_fd).collect(),
         };
-        let inherited: Vec<RawFd> =
-            handover.listeners.iter().copied().chain([handover.control, handover.counters]).collect();
+        let inherited: Vec<RawFd> = handover
+            .listeners
+            .iter()
+            .copied()
+            .chain([handover.control, handover.counters])
+            .chain(handover.watch)
+            .collect();
         let mut command = self.launch.command(self.config);
         command.env(handover::VARIABLE, handover.to_text());
         let identity = self.identity.clone();

@@ -11,3 +11,4 @@ pub mod resident;
 pub mod signals;
 pub mod takeover;
 pub mod template;
+pub mod watch;

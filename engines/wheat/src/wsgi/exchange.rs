@@ -5,6 +5,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::io;
 use std::ptr::null_mut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use pyo3_ffi::*;
@@ -13,7 +14,10 @@ use super::object::{
     Object, Raised, Result, bytes_of, callback, detached, latin1_of, raise, runtime_error, thread_mark, type_error,
     value_error,
 };
+use crate::compress::encoder::Compressor;
+use crate::compress::{Compression, headers};
 use crate::http::{head, is_token, is_token_byte, response};
+use crate::options::Coding;
 use crate::serve::reply::{COPIED, Out};
 
 /// What is between an application and its client for one request.
@@ -36,7 +40,33 @@ pub struct Exchange {
     is_over: bool,
     /// The connection is lost.
     pub lost: bool,
+    /// Whether `--compress` or `--internal` is said: without them a request costs no more for that there are such things.
+    is_special: bool,
+    /// Where `--compress` is said.
+    packer: Option<Box<Packer>>,
+    /// What the application gives is compressed.
+    pub is_packing: bool,
+    /// Where `--internal` is said.
+    may_redirect: bool,
+    /// What `X-Accel-Redirect` names: a file is the answer, and the body is none.
+    pub redirect: Option<Vec<u8>>,
 }
+
+/// What bodies are compressed with.
+struct Packer {
+    compressor: Compressor,
+    /// What the client of this request likes best.
+    accepts: Coding,
+    /// Compressed and not yet on its way.
+    packed: Vec<u8>,
+}
+
+/// Bodies up to this length that are there as a whole are compressed before their head is written, which then has their length.
+const WHOLE_BYTES: u64 = 1 << 20;
+/// What is compressed in one go.
+const PIECE_BYTES: usize = 64 << 10;
+/// Compressed bytes that are sent together.
+const PACKED_BYTES: usize = 16 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing {
@@ -46,6 +76,8 @@ enum Framing {
     Chunked,
     /// The body goes on until the connection ends.
     Close,
+    /// Compressed as a whole: its head is written when its length is known.
+    Packed,
 }
 
 /// The Python object that `start_response` and `write` are bound to.
@@ -74,7 +106,7 @@ impl Drop for Functions {
 }
 
 impl Functions {
-    pub fn new() -> Result<Self> {
+    pub fn new(compression: Option<&Arc<Compression>>, may_redirect: bool) -> Result<Self> {
         // SAFETY: the type is made once, attached; the object is initialised before anybody sees it.
         unsafe {
             let kind = exchange_type()?;
@@ -83,7 +115,7 @@ impl Functions {
             let fields = object.as_ptr().cast::<ExchangeObject>();
             (&raw mut (*fields).entered).write(AtomicBool::new(false));
             (&raw mut (*fields).write).write(AtomicPtr::new(null_mut()));
-            (&raw mut (*fields).exchange).write(UnsafeCell::new(Exchange::new()));
+            (&raw mut (*fields).exchange).write(UnsafeCell::new(Exchange::new(compression, may_redirect)));
             let start_response = function(&raw mut START_RESPONSE, object.as_ptr())?;
             let write = function(&raw mut WRITE, object.as_ptr())?;
             (*fields).write.store(write.as_ptr(), Ordering::Relaxed);
@@ -113,7 +145,11 @@ impl Functions {
 }
 
 impl Exchange {
-    fn new() -> Self {
+    fn new(compression: Option<&Arc<Compression>>, may_redirect: bool) -> Self {
+        let packer = |compression: &Arc<Compression>| {
+            let compressor = Compressor::new(compression.clone());
+            Box::new(Packer { compressor, accepts: Coding::Identity, packed: Vec::new() })
+        };
         Self {
             out: null_mut(),
             thread: 0,
@@ -126,11 +162,19 @@ impl Exchange {
             sent: 0,
             is_over: false,
             lost: false,
+            is_special: compression.is_some() || may_redirect,
+            packer: compression.map(packer),
+            is_packing: false,
+            may_redirect,
+            redirect: None,
         }
     }
 
-    /// Makes it ready for the next request.
-    pub fn reset(&mut self) {
+    /// Makes it ready for the next request, which has these headers.
+    pub fn reset(&mut self, headers: &[httparse::Header]) {
+        if self.is_special {
+            self.reset_special(headers);
+        }
         self.head.clear();
         self.head.shrink_to(4 << 10);
         self.status = 0;
@@ -140,6 +184,17 @@ impl Exchange {
         self.sent = 0;
         self.is_over = false;
         self.lost = false;
+    }
+
+    #[cold]
+    fn reset_special(&mut self, headers: &[httparse::Header]) {
+        if let Some(packer) = &mut self.packer {
+            packer.accepts = packer.compressor.compression.choose(headers);
+            packer.packed.clear();
+            packer.packed.shrink_to(PIECE_BYTES);
+        }
+        self.is_packing = false;
+        self.redirect = None;
     }
 
     pub fn is_started(&self) -> bool {
@@ -164,8 +219,11 @@ impl Exchange {
     /// The head goes to the buffer. `length`: of the body, where the server knows it and the application did not say.
     pub fn begin(&mut self, out: &mut Out, length: Option<u64>) {
         out.decide_keep_alive();
-        let facts = &mut *out.facts;
         self.begun = true;
+        if self.is_special && self.begin_special(out, length) {
+            return;
+        }
+        let facts = &mut *out.facts;
         facts.status = self.status;
         let bodiless = matches!(self.status, 204 | 304);
         let mut known = None;
@@ -185,24 +243,86 @@ impl Exchange {
                 Framing::Close
             }
         };
+        self.write_head(out, known);
+    }
+
+    #[inline(always)]
+    fn write_head(&self, out: &mut Out, length: Option<u64>) {
         let buffer = &mut *out.buffer;
         let from = buffer.len();
         buffer.extend_from_slice(&self.head);
         if !self.has_date {
             buffer.extend_from_slice(out.date_line);
         }
-        if let Some(length) = known {
+        if !out.means.lines.is_empty() {
+            buffer.extend_from_slice(out.means.lines.as_bytes());
+        }
+        if let Some(length) = length {
             buffer.extend_from_slice(b"Content-Length: ");
             buffer.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
             buffer.extend_from_slice(b"\r\n");
         } else if self.framing == Framing::Chunked {
             buffer.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
-        response::write_connection(facts.keep_alive, facts.minor, buffer);
+        response::write_connection(out.facts.keep_alive, out.facts.minor, buffer);
         if let Some(named) = &mut out.named {
             named.look_up_response(&buffer[from..]);
         }
         buffer.extend_from_slice(b"\r\n");
+    }
+
+    /// Whether that was all: a file is the answer, or the body is compressed.
+    #[cold]
+    fn begin_special(&mut self, out: &mut Out, length: Option<u64>) -> bool {
+        if self.redirect.is_some() {
+            self.framing = Framing::Nothing;
+            return true;
+        }
+        if !self.is_coded(out.facts.head_only, length) {
+            return false;
+        }
+        let facts = &mut *out.facts;
+        facts.status = self.status;
+        self.is_packing = !facts.head_only;
+        self.framing = match length {
+            _ if facts.head_only => Framing::Nothing,
+            Some(length) if length <= WHOLE_BYTES => Framing::Packed,
+            _ if facts.minor >= 1 => Framing::Chunked,
+            _ => {
+                facts.keep_alive = false;
+                Framing::Close
+            }
+        };
+        if self.framing != Framing::Packed {
+            self.write_head(out, None);
+        }
+        true
+    }
+
+    /// Whether the body is compressed, which the head then says. `length`: of the body, where the server knows it.
+    fn is_coded(&mut self, head_only: bool, length: Option<u64>) -> bool {
+        let Some(packer) = &mut self.packer else { return false };
+        let accepts = packer.accepts;
+        if self.status == 304 && accepts != Coding::Identity {
+            // It may be about a compressed body; a tag that is weak is as good for one that was not.
+            self.head = headers::rewrite(&self.head, Coding::Identity);
+        }
+        // One that is not what was declared is for the server to complain of.
+        let is_clear =
+            self.declared_length.is_none() || length.is_none() || self.declared_length == length || head_only;
+        let length = self.declared_length.or(length);
+        if matches!(self.status, 204 | 206 | 304)
+            || !is_clear
+            || !headers::allow(&self.head, length, &packer.compressor.compression)
+        {
+            return false;
+        }
+        if accepts == Coding::Identity || (!head_only && packer.compressor.begin(accepts, length).is_err()) {
+            headers::vary(&mut self.head);
+            return false;
+        }
+        self.head = headers::rewrite(&self.head, accepts);
+        true
     }
 
     /// How much of `length` more bytes may still be sent: none beyond the declared length.
@@ -210,7 +330,9 @@ impl Exchange {
         match self.framing {
             Framing::Nothing => 0,
             Framing::Length(declared) => length.min(declared - self.sent),
-            Framing::Chunked | Framing::Close => length,
+            Framing::Chunked | Framing::Close | Framing::Packed => {
+                self.declared_length.map_or(length, |declared| length.min(declared - self.sent))
+            }
         }
     }
 
@@ -227,6 +349,19 @@ impl Exchange {
             return Ok(false);
         }
         self.sent += chunk.len() as u64;
+        if self.is_packing {
+            return self.pack(out, chunk).map(|()| false);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.put(out, chunk, may_hold) }
+    }
+
+    /// As `send`, of bytes as the client gets them.
+    ///
+    /// # Safety
+    /// As for `send`.
+    #[inline(always)]
+    unsafe fn put(&self, out: &mut Out, chunk: &[u8], may_hold: bool) -> io::Result<bool> {
         out.facts.body_bytes += chunk.len() as u64;
         let chunked = self.framing == Framing::Chunked;
         if chunked {
@@ -246,11 +381,49 @@ impl Exchange {
         detached(|| out.keep(taken, chunk, tail)).map(|()| false)
     }
 
+    /// Compresses a piece of the body; what comes of it is sent when it is much.
+    #[cold]
+    fn pack(&mut self, out: &mut Out, chunk: &[u8]) -> io::Result<()> {
+        for piece in chunk.chunks(PIECE_BYTES) {
+            let Some(packer) = &mut self.packer else { return Ok(()) };
+            let Packer { compressor, packed, .. } = &mut **packer;
+            if piece.len() > COPIED {
+                detached(|| compressor.write(piece, packed))?;
+            } else {
+                compressor.write(piece, packed)?;
+            }
+            if packed.len() >= PACKED_BYTES && self.framing != Framing::Packed {
+                self.put_packed(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_packed(&mut self, out: &mut Out) -> io::Result<()> {
+        let Some(packer) = &mut self.packer else { return Ok(()) };
+        let mut packed = std::mem::take(&mut packer.packed);
+        if !packed.is_empty() {
+            // SAFETY: nothing is held.
+            unsafe { self.put(out, &packed, false)? };
+            packed.clear();
+        }
+        if let Some(packer) = &mut self.packer {
+            packer.packed = packed; // to be filled again
+        }
+        Ok(())
+    }
+
     /// A piece goes to the client before the application makes another; nobody waits for a client that is slow.
     pub fn push(&mut self, out: &mut Out, chunk: &[u8]) -> io::Result<()> {
         out.pace.piece();
         // SAFETY: nothing is held.
         unsafe { self.send(out, chunk, false)? };
+        if self.is_packing {
+            if let Some(packer) = &mut self.packer {
+                packer.compressor.flush(&mut packer.packed)?;
+            }
+            self.put_packed(out)?;
+        }
         let taken = if out.buffer.is_empty() { None } else { out.offer(b"", b"")? };
         if let Some(taken) = taken {
             detached(|| out.keep(taken, b"", b""))?;
@@ -271,23 +444,50 @@ impl Exchange {
     }
 
     /// Ends the body after its last piece. False: the body is shorter than was declared, and only the connection's end can say so.
-    pub fn finish(&mut self, out: &mut Out) -> bool {
-        match self.framing {
-            Framing::Nothing | Framing::Close => true,
+    pub fn finish(&mut self, out: &mut Out) -> io::Result<bool> {
+        if self.is_packing {
+            return self.finish_packed(out);
+        }
+        Ok(match self.framing {
             Framing::Length(declared) => self.sent == declared,
             Framing::Chunked => {
                 out.buffer.extend_from_slice(b"0\r\n\r\n");
                 true
             }
+            Framing::Nothing | Framing::Close | Framing::Packed => true,
+        })
+    }
+
+    #[cold]
+    fn finish_packed(&mut self, out: &mut Out) -> io::Result<bool> {
+        if self.declared_length.is_some_and(|declared| self.sent < declared) {
+            return Ok(false);
         }
+        if let Some(packer) = &mut self.packer {
+            packer.compressor.finish(&mut packer.packed)?;
+            let length = packer.packed.len() as u64;
+            if self.framing == Framing::Packed {
+                self.write_head(out, Some(length));
+            }
+        }
+        self.put_packed(out)?;
+        if self.framing == Framing::Chunked {
+            out.buffer.extend_from_slice(b"0\r\n\r\n");
+        }
+        Ok(true)
     }
 
     /// What the application gave of what it declared, where that differs.
     pub fn breach(&self) -> Option<String> {
-        match self.framing {
+        let declared = match self.framing {
+            Framing::Length(declared) => declared,
+            Framing::Nothing => return None,
+            _ => self.declared_length?,
+        };
+        match self.sent {
             _ if !self.begun => None,
-            Framing::Length(declared) if self.is_over => Some(format!("more than the {declared} bytes")),
-            Framing::Length(declared) if self.sent < declared => Some(format!("{} of the {declared} bytes", self.sent)),
+            _ if self.is_over => Some(format!("more than the {declared} bytes")),
+            sent if sent < declared => Some(format!("{sent} of the {declared} bytes")),
             _ => None,
         }
     }
@@ -295,6 +495,30 @@ impl Exchange {
     /// Whether an early end of the connection would pass for a regular one.
     pub fn ends_with_connection(&self) -> bool {
         self.begun && self.framing == Framing::Close
+    }
+
+    /// What the application said besides of an answer that is a file: all that is not about bytes that it did not send. First
+    /// the media type, if it named one.
+    pub fn lines_beside_file(&self) -> (Option<Vec<u8>>, Vec<u8>) {
+        const OF_THE_FILE: [&str; 7] = [
+            "content-length",
+            "content-type",
+            "content-encoding",
+            "content-range",
+            "accept-ranges",
+            "etag",
+            "last-modified",
+        ];
+        let (mut media_type, mut lines) = (None, Vec::new());
+        for (name, value, line) in headers::fields(&self.head) {
+            if headers::is(name, "content-type") && !value.is_empty() {
+                media_type = Some(line.to_vec());
+            }
+            if !headers::is(name, "date") && !OF_THE_FILE.iter().any(|known| headers::is(name, known)) {
+                lines.extend_from_slice(line);
+            }
+        }
+        (media_type, lines)
     }
 
     fn start(&mut self, status: *mut PyObject, headers: *mut PyObject, exc_info: Option<*mut PyObject>) -> Result<()> {
@@ -313,6 +537,9 @@ impl Exchange {
         self.status = 0;
         self.declared_length = None;
         self.has_date = false;
+        if self.may_redirect {
+            self.redirect = None;
+        }
         // SAFETY: the caller's arguments live through the call.
         let line =
             unsafe { latin1_of(status) }.ok_or_else(|| type_error("the status is not a str of latin-1 characters"))?;
@@ -373,6 +600,10 @@ impl Exchange {
                     return Err(value_error("Content-Length is not one decimal number"));
                 }
                 self.declared_length = length;
+            }
+            16 if self.may_redirect && is("x-accel-redirect") => {
+                self.redirect = Some(value.to_vec());
+                return Ok(());
             }
             2 | 7 | 8 | 10 | 17 | 18 | 19 if is_hop_by_hop(name) => {
                 static DROPPED: AtomicBool = AtomicBool::new(false);

@@ -9,23 +9,32 @@ pub mod exchange;
 pub mod file;
 pub mod hooks;
 pub mod input;
+pub mod modules;
 pub mod object;
 pub mod plain;
 pub mod serving;
 pub mod types;
 
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, PoisonError};
+
 use pyo3_ffi::*;
 
-use crate::http::{reject, response};
+use crate::clock::coarse_ns;
+use crate::compress::Compression;
+use crate::files;
+use crate::http::head::Head;
+use crate::http::reject;
 use crate::layout::Of;
 use crate::observe::notice::Notice;
 use crate::serve::protocol::{Application, Outcome};
 use crate::serve::protocols::http::Http;
 use crate::serve::reply::{Body, Out, Request};
 use environ::Environ;
-use exchange::Functions;
+use exchange::{Exchange, Functions};
 use hooks::{Hooks, OfRequests};
 use input::Input;
+use modules::Modules;
 use object::{
     Object, Raised, Result, Thread, bytes_of, detached, print_exception, runtime_error, take_raised, type_error,
 };
@@ -39,6 +48,11 @@ pub struct Program {
     pub errors: Object,
     pub empty_input: Object,
     pub listeners: Vec<environ::Listener>,
+    pub compression: Option<Arc<Compression>>,
+    /// `--internal`
+    pub may_redirect: bool,
+    /// `--reload`
+    pub modules: Option<Arc<Modules>>,
     pub secure: bool,
     pub threads: bool,
     pub processes: bool,
@@ -51,6 +65,9 @@ pub struct Wsgi {
     hooks: Option<Box<OfRequests>>,
     errors: Object,
     environ: Environ,
+    compression: Option<Arc<Compression>>,
+    may_redirect: bool,
+    modules: Option<Arc<Modules>>,
     /// Of the last request, for the next.
     functions: Option<Functions>,
     /// Detached last.
@@ -106,6 +123,9 @@ impl Wsgi {
             hooks: program.hooks.of_requests()?.map(Box::new),
             errors: program.errors.clone(),
             environ: Environ::new(&setting)?,
+            compression: program.compression.clone(),
+            may_redirect: program.may_redirect,
+            modules: program.modules.clone(),
             functions: None,
             _thread: thread,
         })
@@ -114,13 +134,13 @@ impl Wsgi {
     fn start(&mut self, request: Request, out: &mut Out) -> Result<(Response, Result<Object>)> {
         let functions = match self.functions.take() {
             Some(functions) => functions,
-            None => Functions::new()?,
+            None => Functions::new(self.compression.as_ref(), self.may_redirect)?,
         };
         // SAFETY: no Python code runs while this reference is in use.
         let exchange = unsafe { functions.get() };
-        exchange.reset();
-        exchange.attach(out);
         let Request { head, body, origin, listener } = request;
+        exchange.reset(head.headers);
+        exchange.attach(out);
         let length = match &body {
             Body::Whole(bytes) => Some(bytes.len() as u64),
             Body::Collected(collected) => Some(collected.length()).filter(|_| head.has_body()),
@@ -163,22 +183,46 @@ impl Wsgi {
         }
         // SAFETY: no Python code runs while this reference is in use.
         let exchange = unsafe { response.functions.get() };
-        if exchange.begun {
+        // With a redirect nothing has been written.
+        if exchange.begun && exchange.redirect.take().is_none() {
             return Step::Break;
         }
+        exchange.redirect = None;
         out.decide_keep_alive();
-        let facts = &mut *out.facts;
-        let rejection = facts.fault.unwrap_or(reject(500, "the application failed"));
-        facts.status = rejection.status;
-        facts.body_bytes = response::write_answer(
-            rejection,
-            out.date_line,
-            facts.keep_alive,
-            facts.minor,
-            facts.head_only,
-            out.buffer,
-        );
+        out.refuse(out.facts.fault.unwrap_or(reject(500, "the application failed")));
         Step::Complete
+    }
+
+    /// The answer is the file that the application named in `X-Accel-Redirect`.
+    #[cold]
+    fn redirect(head: &Head, exchange: &mut Exchange, out: &mut Out) {
+        let Some(target) = exchange.redirect.take() else { return };
+        let (media_type, lines) = exchange.lines_beside_file();
+        out.decide_keep_alive();
+        let method: &[u8] = if out.facts.head_only { b"HEAD" } else { b"GET" };
+        // What a client of another method asks is not about the file.
+        let asked = if matches!(head.method, "GET" | "HEAD") { head.headers } else { &[] };
+        let seconds = coarse_ns() / 1_000_000_000;
+        let internal = out.means.internal.as_ref();
+        let reply = internal.and_then(|files| {
+            detached(|| files.lock().unwrap_or_else(PoisonError::into_inner).respond(method, &target, asked, seconds))
+        });
+        let Some(mut reply) = reply else {
+            static NO_ROUTE: Notice = Notice::unsaid();
+            let target = String::from_utf8_lossy(&target);
+            NO_ROUTE
+                .say(|| format!("the application answers X-Accel-Redirect: {target:?}, which is below no --internal"));
+            return out.refuse(reject(404, "there is no such file"));
+        };
+        if reply.status < 400 {
+            let own = reply.head.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+            let is_replaced = reply.head.starts_with(b"Content-Type: ")
+                && !reply.head.starts_with(b"Content-Type: multipart/byteranges");
+            let media_type = media_type.filter(|_| is_replaced);
+            let rest = if media_type.is_some() { &reply.head[own..] } else { &reply.head[..] };
+            reply.head = files::Head::Made([media_type.as_deref().unwrap_or_default(), rest, &lines[..]].concat());
+        }
+        out.file(reply);
     }
 
     fn report(&self, what: &str) {
@@ -217,7 +261,8 @@ impl Application for Wsgi {
     }
 
     fn call(&mut self, request: Request, out: &mut Out) -> Outcome<Self::Held> {
-        let asked = Asked { method: request.head.method, target: request.head.raw_target };
+        let head = request.head;
+        let asked = Asked { method: head.method, target: head.raw_target };
         let Ok((mut response, answer)) = self.start(request, out) else {
             // Not even the environ could be made: there is no memory.
             self.report("the beginning of a request");
@@ -230,6 +275,9 @@ impl Application for Wsgi {
         let step = answered.unwrap_or_else(|Raised| self.fail(&response, asked, out));
         // SAFETY: no Python code runs while this reference is in use.
         let exchange = unsafe { response.functions.get() };
+        if exchange.redirect.is_some() {
+            Self::redirect(head, exchange, out);
+        }
         match step {
             Step::Break if exchange.ends_with_connection() => out.reset_on_close(),
             Step::Break => {}
@@ -242,6 +290,9 @@ impl Application for Wsgi {
             }
         }
         let held = self.end(response, asked);
+        if let Some(modules) = &self.modules {
+            modules.look();
+        }
         if let Some(hooks) = &mut self.hooks {
             if hooks.after(out.facts.status).is_err() {
                 self.report(&format!("on_response of {asked}"));
@@ -387,7 +438,7 @@ fn send_sequence(response: &mut Response, out: &mut Out) -> Result<Step> {
 /// After the last piece.
 fn finish(response: &mut Response, out: &mut Out) -> Step {
     // SAFETY: no Python code runs while this reference is in use.
-    let whole = unsafe { response.functions.get() }.finish(out);
+    let Ok(whole) = unsafe { response.functions.get() }.finish(out) else { return Step::Break };
     // What is in the buffer goes behind what is in the outbox, which needs no turn of its own otherwise.
     if !response.held.is_empty() && out.flush().is_err() {
         return Step::Break;
@@ -405,6 +456,15 @@ fn send_file(response: &mut Response, out: &mut Out) -> Result<Option<Step>> {
     if !exchange.begun {
         exchange.begin(out, Some(length));
     }
+    if exchange.is_satisfied() {
+        return Ok(Some(Step::Complete));
+    }
+    if exchange.is_packing {
+        return Ok(Some(match pack_file(exchange, &file, offset, length, out) {
+            Err(_) => Step::Break,
+            Ok(()) => finish(response, out),
+        }));
+    }
     if exchange.is_chunked() {
         return Ok(None); // `write` was called before, without a length
     }
@@ -415,6 +475,32 @@ fn send_file(response: &mut Response, out: &mut Out) -> Result<Option<Step>> {
         Ok(()) => finish(response, out),
     }))
 }
+
+/// What is compressed the kernel cannot send.
+fn pack_file(
+    exchange: &mut Exchange,
+    file: &std::fs::File,
+    mut offset: u64,
+    mut left: u64,
+    out: &mut Out,
+) -> std::io::Result<()> {
+    let mut block = vec![0; FILE_BLOCK.min(left as usize)];
+    while left > 0 {
+        let most = block.len().min(left as usize);
+        let got = detached(|| file.read_at(&mut block[..most], offset))?;
+        if got == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into()); // it became shorter
+        }
+        // SAFETY: nothing is held.
+        unsafe { exchange.send(out, &block[..got], false)? };
+        offset += got as u64;
+        left -= got as u64;
+    }
+    Ok(())
+}
+
+/// Bytes of a file that are compressed in one go.
+const FILE_BLOCK: usize = 64 << 10;
 
 fn iterate(response: &mut Response, out: &mut Out) -> Result<Step> {
     // SAFETY: a valid object; a new reference or null.

@@ -13,9 +13,11 @@ use pyo3_ffi::*;
 use super::environ::Listener;
 use super::hooks::Hooks;
 use super::input::Input;
+use super::modules::Modules;
 use super::object::{Object, Raised, Result, Thread, bytes_of, callback, detached, print_exception, take_raised};
 use super::plain::Plain;
 use super::{Program, Wsgi};
+use crate::compress::Compression;
 use crate::config::{Command, Config};
 use crate::error::{Error, Exit};
 use crate::options::Protocol;
@@ -23,6 +25,7 @@ use crate::serve::caller::Caller;
 use crate::serve::pool::Pool;
 use crate::serve::protocol::Application;
 use crate::serve::protocols::line::Line;
+use crate::serve::reply::Means;
 use crate::serve::requests::Reader;
 use crate::serve::transport::Opener;
 use crate::serve::worker;
@@ -71,6 +74,7 @@ fn run() -> std::result::Result<i32, Failure> {
         Command::Serve(config) => work(&config),
         Command::Check(config) => {
             Opener::new(&config, None)?;
+            Compression::of(&config)?;
             handover::change_directory(&config)?;
             hooks_of(&config)?;
             import(&config)?;
@@ -86,7 +90,7 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
     // SAFETY: sets a signal's disposition.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     let hooks = hooks_of(config)?;
-    let (context, application) = if config.preload {
+    let (mut context, application) = if config.preload {
         let application = import(config)?;
         make_ready_to_fork();
         let Some(context) = template::live(config, inheritance, &AROUND_FORK)? else {
@@ -102,6 +106,7 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
     };
     let index = context.index;
     call_hook(&hooks, "post_worker_init", index)?;
+    let modules = context.watch.take().map(|watch| Arc::new(Modules::new(watch)));
     let listeners = context.listeners.iter().map(listener_of).collect();
     let program = Arc::new(Program {
         application,
@@ -110,6 +115,9 @@ fn work(config: &Config) -> std::result::Result<i32, Failure> {
         errors: Object::import(c"sys")?.attribute(c"stderr")?,
         empty_input: Input::empty()?.0,
         listeners,
+        compression: Compression::of(config)?,
+        may_redirect: !config.internals.is_empty(),
+        modules,
         secure: config.tls.is_some(),
         threads: config.threads > 1,
         processes: config.workers > 1,
@@ -140,7 +148,7 @@ fn serve_with<A: Application<Protocol: Reader>>(
     program: &Arc<Program>,
     make: fn(&Program, Option<Thread>) -> Result<A>,
 ) -> std::result::Result<i32, Failure> {
-    let means = worker::means_of(config)?;
+    let means = Means::of(config)?;
     if config.threads <= 1 {
         return Ok(worker::run_with(config, context, Caller::Inline(make(program, None)?), means));
     }

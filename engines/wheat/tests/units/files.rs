@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
-use crate::options::static_header;
+use crate::options::{ErrorPage, static_header, try_files};
 
 struct Served {
     _tree: tempfile::TempDir,
@@ -136,6 +136,129 @@ fn headers_of_a_route_go_with_all_that_is_answered_from_its_files() {
     }
     assert_eq!(served.get("none", &[]).field("Cache-Control"), None);
     assert_eq!(served.get("o/b", &[]).field("Cache-Control"), None, "another route");
+}
+
+#[test]
+fn a_header_of_a_type_goes_before_that_of_the_folder() {
+    let headers = ["/s=Cache-Control: max-age=1", "/s=X-A: b", "text/*=cache-control: max-age=2"];
+    let mut served = Served::new(None).with(&headers, Missing::NotFound);
+    let answer = served.get("a.txt", &[]);
+    assert_eq!((answer.field("Cache-Control"), answer.field("cache-control")), (None, Some("max-age=2")));
+    assert_eq!(answer.field("X-A"), Some("b"));
+    assert_eq!(served.get("large.bin", &[]).field("Cache-Control"), Some("max-age=1"));
+    assert_eq!(served.get("o/b", &[]).field("Cache-Control"), None);
+}
+
+#[test]
+fn names_are_tried_where_there_is_no_file() {
+    let mut served = Served::new(None);
+    served.files = served.files.trying(&[try_files("/s=$uri.html,$uri/index.html,/a.txt").unwrap()]);
+    for (name, wanted) in
+        [("page", TEXT), ("page.html", TEXT), ("d", "index"), ("d/", "index"), ("none/", TEXT), ("x", TEXT)]
+    {
+        let answer = served.get(name, &[]);
+        assert_eq!((answer.status, answer.text()), (200, wanted), "{name}");
+    }
+    assert_eq!(served.get("page", &[("Accept-Encoding", "br")]).text(), "brotli");
+    assert_eq!(served.get("page/../../secret", &[]).text(), TEXT, "no name, so the last");
+    assert_eq!(served.get("%zz", &[]).status, 400);
+    assert_eq!(served.get("o/page", &[]).status, 404, "another route");
+
+    let mut served = Served::new(None);
+    served.files = served.files.trying(&[try_files("/s=$uri.html,404").unwrap()]);
+    for name in ["x", "d", "d/", ".hidden", "out"] {
+        assert_eq!(served.get(name, &[]).status, 404, "{name}");
+    }
+    let mut served = Served::new(None);
+    served.files = served.files.trying(&[try_files("/s=$uri.html,application").unwrap()]);
+    assert!(served.ask("GET /s/x", &[]).is_none());
+    assert!(served.ask("POST /s/a.txt", &[]).is_none());
+    assert_eq!(served.get("o/x", &[]).status, 404);
+}
+
+#[test]
+fn pages_stand_for_the_servers_own_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name)
+    };
+    let pages = [(400..=499, page("4xx.txt", "four")), (404..=404, page("404.html", "<p>none"))];
+    let pages: Vec<_> = pages.into_iter().map(|(statuses, path)| ErrorPage { statuses, path }).collect();
+    let mut served = Served::new(None);
+    served.files.desk.pages = Arc::new(Pages::load(&pages).unwrap());
+    let none = served.get("none", &[]);
+    assert_eq!((none.status, none.text(), none.field("Content-Type")), (404, "<p>none", Some("text/html")));
+    let post = served.ask("POST /s/a.txt", &[]).unwrap();
+    assert_eq!((post.status, post.text(), post.field("Allow")), (405, "four", Some("GET, HEAD")));
+    let range = served.get("a.txt", &[("Range", "bytes=99-")]);
+    assert_eq!((range.status, range.field("Content-Range")), (416, Some("bytes */36")));
+    assert_eq!(served.ask("HEAD /s/none", &[]).unwrap().body, b"");
+    let missing = [ErrorPage { statuses: 404..=404, path: folder.path().join("no.html") }];
+    assert!(Pages::load(&missing).unwrap_err().text.contains("no.html"));
+}
+
+#[cfg(feature = "compress")]
+#[test]
+fn files_are_compressed_for_who_accepts_it() {
+    let config =
+        match Config::parse(["--static", "/=.", "--compress", "gzip,zstd", "--compress-least", "30"].map(Into::into)) {
+            Ok(crate::config::Command::Serve(config)) => config,
+            other => panic!("{other:?}"),
+        };
+    let mut served = Served::new(None);
+    served.files = served.files.compressing(Compression::of(&config).unwrap());
+    let (tree, text) = (served._tree.path().join("root"), TEXT.repeat(400));
+    let write = |name: &str, content: &[u8]| {
+        fs::write(tree.join(name), content).unwrap();
+        let time = UNIX_EPOCH + Duration::from_secs(784_111_777);
+        fs::File::open(tree.join(name)).unwrap().set_modified(time).unwrap();
+    };
+    write("long.css", text.as_bytes());
+    write("short.css", b"a{}");
+    write("image.png", text.as_bytes());
+    write("page.html", text.as_bytes());
+    let noise: Vec<u8> = (0..40u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 20) as u8).collect();
+    write("noise.txt", &noise);
+
+    let plain = served.get("long.css", &[]);
+    assert_eq!((plain.text(), plain.field("Vary")), (text.as_str(), Some("Accept-Encoding")));
+    assert!(plain.field("ETag").unwrap().starts_with('"'));
+    let unpacked = |answer: &Answer| {
+        use std::io::Read;
+        let mut text = String::new();
+        let _ = match answer.field("Content-Encoding").unwrap() {
+            "gzip" => flate2::read::GzDecoder::new(&answer.body[..]).read_to_string(&mut text).unwrap(),
+            _ => zstd::Decoder::new(&answer.body[..]).unwrap().read_to_string(&mut text).unwrap(),
+        };
+        text
+    };
+    for (accepted, wanted) in [("gzip", "gzip"), ("zstd, gzip", "gzip"), ("zstd, gzip;q=0.9", "zstd"), ("*", "gzip")] {
+        for _ in 0..2 {
+            let answer = served.get("long.css", &[("Accept-Encoding", accepted)]);
+            assert_eq!((answer.status, answer.field("Content-Encoding")), (200, Some(wanted)), "{accepted}");
+            assert!(answer.body.len() < text.len() / 10 && unpacked(&answer) == text);
+            assert_eq!(answer.field("Content-Type"), Some("text/css"));
+            assert_eq!((answer.field("Vary"), answer.field("Accept-Ranges")), (Some("Accept-Encoding"), None));
+            let tag = answer.field("ETag").unwrap().to_owned();
+            assert!(tag.starts_with("W/\""), "{tag}");
+            let again = served.get("long.css", &[("Accept-Encoding", accepted), ("If-None-Match", &tag)]);
+            assert_eq!((again.status, again.field("ETag")), (304, Some(tag.as_str())));
+            let head = served.ask("HEAD /s/long.css", &[("Accept-Encoding", accepted)]).unwrap();
+            assert_eq!((head.head, head.body), (answer.head, vec![]));
+        }
+    }
+    let part = served.get("long.css", &[("Accept-Encoding", "gzip"), ("Range", "bytes=3-5")]);
+    assert_eq!((part.status, part.text(), part.field("Content-Encoding")), (206, "345", None));
+    for name in ["short.css", "image.png", "noise.txt"] {
+        let answer = served.get(name, &[("Accept-Encoding", "gzip")]);
+        assert_eq!((answer.status, answer.field("Content-Encoding")), (200, None), "{name}");
+    }
+    assert_eq!(served.get("image.png", &[]).field("Vary"), None);
+    // What lies there goes before what would have to be made.
+    assert_eq!(served.get("page.html", &[("Accept-Encoding", "zstd, gzip, br")]).text(), "brotli");
+    assert_eq!(unpacked(&served.get("page.html", &[("Accept-Encoding", "zstd")])), text);
+    assert_eq!(served.get("long.css", &[("Accept-Encoding", "identity;q=0, br")]).status, 406);
 }
 
 #[test]

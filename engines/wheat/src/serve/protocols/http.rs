@@ -11,7 +11,7 @@ use crate::serve::caller::Caller;
 use crate::serve::connection::{Connection, State};
 use crate::serve::incoming::{Collected, Delimiter, Incoming};
 use crate::serve::protocol::{Application, Outcome, Place, Protocol, Work};
-use crate::serve::reply::{Body, Facts, Out, Request, Streamed};
+use crate::serve::reply::{Body, Facts, Means, Out, Request, Streamed};
 use crate::serve::requests::{Next, Reader, Requests, Step};
 
 pub struct Http {
@@ -62,18 +62,18 @@ impl Protocol for Http {
     }
 
     fn refuse(rejection: Rejection, out: &mut Out) {
-        out.facts.body_bytes = response::write_rejection(rejection, out.date_line, out.buffer);
+        // What is known may be of the request before this one, which was not read.
+        let facts = *out.facts;
+        *out.facts = Facts { minor: 1, head_only: false, ..facts };
+        out.refuse(rejection);
+        let Facts { status, body_bytes, .. } = *out.facts;
+        *out.facts = Facts { status, body_bytes, ..facts };
     }
 }
 
 impl Reader for Http {
-    fn new(config: &Config) -> Result<Self, Error> {
-        let files = match &config.statics[..] {
-            [] => None,
-            routes => Some(
-                Files::new(routes, config.index.clone())?.with(&config.static_headers, config.static_missing.clone()),
-            ),
-        };
+    fn new(config: &Config, means: &Means) -> Result<Self, Error> {
+        let files = Files::public(config, &means.pages)?;
         Ok(Self { files, limits: HeadLimits::of(&config.limits), is_secure: config.tls.is_some() })
     }
 
@@ -228,12 +228,12 @@ impl<A: Application<Protocol = Http>> Requests<'_, A> {
                 _ => None,
             };
             if let Some(reply) = reply {
-                requests.output.file(connection, reply);
+                requests.way_out(connection).file(reply);
                 return requests.step(connection, Outcome::Done);
             }
             match requests.caller {
                 Caller::None => {
-                    requests.output.answer(connection, reject(404, "nothing is served here"));
+                    requests.way_out(connection).refuse(reject(404, "nothing is served here"));
                     requests.step(connection, Outcome::Done)
                 }
                 Caller::Pool(_) => {

@@ -12,7 +12,7 @@ use crate::observe::format::Entry;
 use crate::serve::caller::Caller;
 use crate::serve::connection::Connection;
 use crate::serve::protocol::{Application, Message, Outcome, Place, Protocol, Work};
-use crate::serve::reply::{Facts, Out};
+use crate::serve::reply::{Facts, Means, Out};
 use crate::serve::requests::{Next, Reader, Requests};
 
 pub struct Line {
@@ -50,7 +50,7 @@ impl Protocol for Line {
 }
 
 impl Reader for Line {
-    fn new(config: &Config) -> Result<Self, Error> {
+    fn new(config: &Config, _: &Means) -> Result<Self, Error> {
         Ok(Self { limit: config.limits.line })
     }
 

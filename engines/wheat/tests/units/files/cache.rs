@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::*;
 use crate::files::conditional::Strength;
-use crate::files::encoding::Coding;
 use crate::files::resource::LARGEST_KEPT;
+use crate::options::Coding;
 
 struct Bench {
     tree: tempfile::TempDir,

@@ -5,9 +5,11 @@ use super::*;
 
 #[test]
 fn numbers_come_back_as_they_went() {
-    let handover = Handover { master: 7, index: 1, slot: 2, control: 3, counters: 4, listeners: vec![5, 6] };
-    assert_eq!(Handover::from_text(&handover.to_text()), Some(handover));
-    for text in ["", "check", "7 1 2 3 4", "7 1 2 3 4 5, 6", "7 1 2 3 4 5 6", "7 1 2 3 x 5"] {
+    for watch in [None, Some(9)] {
+        let handover = Handover { master: 7, index: 1, slot: 2, control: 3, counters: 4, watch, listeners: vec![5, 6] };
+        assert_eq!(Handover::from_text(&handover.to_text()), Some(handover));
+    }
+    for text in ["", "check", "7 1 2 3 4 -", "7 1 2 3 4 - 5, 6", "7 1 2 3 4 5 6 7", "7 1 2 3 x - 5", "7 1 2 3 4 x 5"] {
         assert_eq!(Handover::from_text(text), None, "{text}");
     }
 }

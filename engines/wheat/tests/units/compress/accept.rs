@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests of `src/files/encoding.rs`.
+//! Tests of `src/compress/accept.rs`.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn chosen(value: &str, available: &[Coding]) -> Option<Coding> {
 
 #[test]
 fn weights_decide() {
-    use Coding::{Brotli, Gzip, Identity};
+    use Coding::{Brotli, Gzip, Identity, Zstd};
     for (value, wanted) in [
         ("gzip, deflate, br", Some(Brotli)),
         ("br;q=0.5, gzip", Some(Gzip)),
@@ -17,13 +17,18 @@ fn weights_decide() {
         ("x-gzip", Some(Gzip)),
         ("GZIP;Q=1.000", Some(Gzip)),
         ("*", Some(Brotli)),
-        ("*;q=0.1, br;q=0", Some(Gzip)),
+        ("gzip;q=1, *;q=0", Some(Gzip)),
+        ("*;q=0.1, br;q=0, zstd;q=0", Some(Gzip)),
         ("gzip;q=0, br;q=0", Some(Identity)),
         ("identity, gzip;q=0.5", Some(Identity)),
         ("identity;q=0.5, gzip;q=0.5", Some(Gzip)),
         ("identity;q=0, gzip;q=0.001", Some(Gzip)),
         ("", Some(Identity)),
-        ("zstd", Some(Identity)),
+        ("deflate", Some(Identity)),
+        ("zstd", Some(Zstd)),
+        ("gzip, br, zstd", Some(Brotli)),
+        ("gzip, br;q=0.9, ZSTD", Some(Zstd)),
+        ("*, br;q=0", Some(Zstd)),
         ("identity;q=0", None),
         ("*;q=0", None),
         ("*;q=0, identity", Some(Identity)),
@@ -34,7 +39,7 @@ fn weights_decide() {
         ("gzip;q=1;x=1", Some(Identity)),
         ("gzipbr", Some(Identity)),
     ] {
-        assert_eq!(chosen(value, &[Brotli, Gzip]), wanted, "{value}");
+        assert_eq!(chosen(value, &Coding::PRECOMPRESSED), wanted, "{value}");
     }
 }
 

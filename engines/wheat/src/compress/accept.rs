@@ -1,43 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which coding of a file a client takes: RFC 9110, section 12.5.3. Pure.
+//! Which coding of an answer a client takes: RFC 9110, section 12.5.3. Pure.
 
 use httparse::Header;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coding {
-    Identity,
-    Gzip,
-    Brotli,
-}
-
-impl Coding {
-    /// Those that a file may lie beside in, the one that is usually smaller first.
-    pub const PRECOMPRESSED: [Self; 2] = [Self::Brotli, Self::Gzip];
-
-    pub fn token(self) -> &'static str {
-        match self {
-            Self::Identity => "identity",
-            Self::Gzip => "gzip",
-            Self::Brotli => "br",
-        }
-    }
-
-    /// Follows the name of the file that holds it.
-    pub fn suffix(self) -> &'static str {
-        match self {
-            Self::Identity => "",
-            Self::Gzip => ".gz",
-            Self::Brotli => ".br",
-        }
-    }
-}
+use crate::options::Coding;
 
 /// Thousandths, as a client wrote them; None where it didn't.
 #[derive(Default)]
 struct Weights {
-    identity: Option<u16>,
-    gzip: Option<u16>,
-    brotli: Option<u16>,
+    named: [Option<u16>; Coding::ALL.len()],
     any: Option<u16>,
 }
 
@@ -58,13 +29,11 @@ pub fn choose(headers: &[Header], available: &[Coding]) -> Option<Coding> {
 
 impl Weights {
     fn of(&self, coding: Coding) -> u16 {
-        let (named, unnamed) = match coding {
+        self.named[coding as usize].unwrap_or(match coding {
             // acceptable unless it is excluded, but the last choice
-            Coding::Identity => (self.identity, self.any.map_or(1, |any| any.min(1))),
-            Coding::Gzip => (self.gzip, self.any.unwrap_or(0)),
-            Coding::Brotli => (self.brotli, self.any.unwrap_or(0)),
-        };
-        named.unwrap_or(unnamed)
+            Coding::Identity => self.any.map_or(1, |any| any.min(1)),
+            _ => self.any.unwrap_or(0),
+        })
     }
 }
 
@@ -80,14 +49,14 @@ fn read(headers: &[Header]) -> Weights {
             _ => None,
         };
         let Some(weight) = weight else { continue };
-        if token.eq_ignore_ascii_case(b"gzip") || token.eq_ignore_ascii_case(b"x-gzip") {
-            weights.gzip = Some(weight);
-        } else if token.eq_ignore_ascii_case(b"br") {
-            weights.brotli = Some(weight);
-        } else if token.eq_ignore_ascii_case(b"identity") {
-            weights.identity = Some(weight);
-        } else if token == b"*" {
+        if token == b"*" {
             weights.any = Some(weight);
+            continue;
+        }
+        let token = if token.eq_ignore_ascii_case(b"x-gzip") { &b"gzip"[..] } else { token };
+        let known = Coding::ALL.into_iter().find(|coding| token.eq_ignore_ascii_case(coding.token().as_bytes()));
+        if let Some(coding) = known {
+            weights.named[coding as usize] = Some(weight);
         }
     }
     weights
@@ -108,5 +77,5 @@ fn thousandths(parameter: &[u8]) -> Option<u16> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/units/files/encoding.rs"]
+#[path = "../../tests/units/compress/accept.rs"]
 mod tests;
