@@ -34,7 +34,7 @@ $(VENV)/.built: pyproject.toml $(NATIVE) $(VENV)/.compilers
 	extras = tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']; \
 	print(*extras['mechanisms'], *extras['servers'])"); \
 	test -e $@ || $(BIN)/pip wheel --quiet --wheel-dir build/wheels $$others >/dev/null 2>&1 & \
-	$(BIN)/pip install --quiet --no-build-isolation --editable . || exit; wait; \
+	$(BIN)/pip install --quiet --no-build-isolation --editable '.[report,sql,statistics]' || exit; wait; \
 	$(BIN)/pip install --quiet --find-links build/wheels $$others 2>/dev/null || for other in $$others; do \
 		$(BIN)/pip install --quiet --find-links build/wheels "$$other" 2>/dev/null || \
 		echo "make: $$other cannot be installed for this Python; what needs it is skipped"; done

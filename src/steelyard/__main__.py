@@ -12,15 +12,23 @@ import time
 import traceback
 from pathlib import Path
 
+from steelyard import no_libraries
+
 try:
     from cyclopts import CycloptsError
 except ModuleNotFoundError as error:  # a checkout that was not built, or an interpreter other than that of its .venv
-    from steelyard import no_libraries
-
     no_libraries.end(error)
 
 from steelyard.cli import build_app
-from steelyard.errors import Interrupted, OutOfMemoryError, OutputError, ReaderGoneError, SteelyardError, UsageError
+from steelyard.errors import (
+    InstallationError,
+    Interrupted,
+    OutOfMemoryError,
+    OutputError,
+    ReaderGoneError,
+    SteelyardError,
+    UsageError,
+)
 from steelyard.lab import output
 from steelyard.show.console import Console
 
@@ -61,6 +69,9 @@ def main(arguments: list[str] | None = None) -> int:
         if _is_shortage(error):
             _say(_TOO_LITTLE)
             return OutOfMemoryError.exit_code
+        if lacking := no_libraries.lacking(error):
+            _say(lacking)
+            return InstallationError.exit_code
         if arguments is not None:
             raise
         _say(_unforeseen(error))

@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from steelyard import no_libraries
 from steelyard.errors import InstallationError, SelectionError, SessionFileError, UsageError
 from steelyard.judge import comparisons
 from steelyard.judge.cases import CaseFinding
@@ -20,7 +21,7 @@ from steelyard.judge.findings import Findings, judge
 from steelyard.judge.history import cases_like, history, past
 from steelyard.judge.report import report
 from steelyard.judge.samples import case_runs, numbers
-from steelyard.keep import folder, query
+from steelyard.keep import folder
 from steelyard.records import Case, Scalar, Session
 from steelyard.show import reasons
 from steelyard.show.visible import visible
@@ -223,6 +224,8 @@ class Loaded:
 
     def query(self, sql: str) -> Any:
         """The answer to one SELECT over the views of `steelyard query`, as a frame."""
+        with no_libraries.named():
+            from steelyard.keep import query
         paths = [Path(session.path) for session in self.sessions]
 
         def complain(sentence: str) -> None:
@@ -235,10 +238,10 @@ class Loaded:
 
     def charts(self, session: int = 0) -> dict[str, altair.TopLevelMixin]:
         """The figures of a session's report by name, as Altair charts."""
-        import altair
+        with no_libraries.named():
+            import altair
 
-        from steelyard.show import charts
-
+            from steelyard.show import charts
         made = report([self._session(session)])
         return {name: altair.Chart.from_dict(spec) for name, spec in charts.files(made).items()}
 

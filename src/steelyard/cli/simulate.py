@@ -71,6 +71,8 @@ def command(
         raise UsageError("--runs must be at least 1" if runs < 1 else "--cpus is from 1 to 64")
     if chart is not None and len(load) > 1:
         raise UsageError("--chart draws one load: name one, or leave --chart away")
+    if report is not None or chart is not None:
+        from steelyard.show import html  # before the time is spent: what draws may not be installed
     length_ns = round(parse_duration(length) * 1e9) if length else None
 
     def simulated(asked: str, folder: Path) -> Simulated:

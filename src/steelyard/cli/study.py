@@ -20,7 +20,6 @@ from steelyard.lab import studies as lab_studies
 from steelyard.lab import study as lab
 from steelyard.lab.output import write
 from steelyard.settings import Settings
-from steelyard.show import html
 from steelyard.show import study as shown
 
 
@@ -67,6 +66,8 @@ def command(
     if name and every:
         raise UsageError("--all means every study: leave the names away")
     chosen = list(library.studies) if every else lab.meant(library, name)
+    if report is not None:
+        from steelyard.show import html  # before the time is spent: what draws may not be installed
     measuring = settings != Settings() or output_file is not None
     if not chosen:
         if session or resume or report or short or measuring:

@@ -9,13 +9,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard.errors import SelectionError, SessionFileError
 from steelyard.judge.history import History, Past, cases_like, history, past
 from steelyard.judge.samples import numbers
-from steelyard.keep import folder, query
+from steelyard.keep import folder
 from steelyard.keep.folder import Complain
 from steelyard.keep.session import contents_of, decode, is_session
+
+if TYPE_CHECKING:
+    from steelyard.keep import query
 
 #: Files from which other processes help: each takes about a second to start.
 WORTH_PROCESSES = 500
@@ -23,6 +27,8 @@ WORTH_PROCESSES = 500
 
 def open_places(places: Sequence[str | Path], complain: Complain, output: Path | None = None) -> query.Sessions:
     """The sessions of these places, ready to be asked; raises SessionFileError where none can be read."""
+    from steelyard.keep import query  # a history needs no SQL
+
     paths = folder.find(places)
     sessions = query.open_sessions(paths, numbers, complain, output)
     if not sessions.files:

@@ -144,7 +144,6 @@ class Lab:
                 "steelyard": steelyard.__version__,
                 "python": sys.version.split()[0],
                 "numpy": version("numpy"),
-                "scipy": version("scipy"),
             },
             command=tuple(sys.argv[1:]),
             selection=tuple(selection),

@@ -18,6 +18,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.judge.stats import students_t
 from steelyard.judge.stats.checks import FloatArray, costs
 from steelyard.judge.stats.summary import middle
 
@@ -88,9 +89,7 @@ def _best_split(series: FloatArray) -> tuple[int, float]:
     best = int(np.argmax(t))
     if math.erfc(float(ranked[best]) / math.sqrt(2)) > _AGREEMENT:
         return int(sizes[best]), 1.0
-    from scipy import special  # takes 0.15 s, and most series are flat
-
-    p = 2 * float(special.stdtr(series.size - 2, -t[best])) * sizes.size
+    p = 2 * students_t.tail(float(t[best]), series.size - 2) * sizes.size
     return int(sizes[best]), min(1.0, p)
 
 

@@ -12,11 +12,13 @@ squares after Lawson & Hanson 1974, chapter 23.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.judge.stats import students_t
 from steelyard.judge.stats.checks import FloatArray, costs
 from steelyard.judge.stats.interval import INTERVAL_CONFIDENCE
 
@@ -133,16 +135,34 @@ def _allows_break(n: FloatArray, cpus: float) -> bool:
 
 
 def _fit(form: Form, n: FloatArray, cost: FloatArray, cpus: float | None) -> _Fit:
-    from scipy import optimize  # takes 0.2 s, and most sessions have no curve
-
     design = np.column_stack([np.ones_like(n), _SHAPES[form](n), _past_break(form, n, cpus)])
-    # Columns of n log n reach millions beside ones; the solver's tolerance needs them alike.
+    # Columns of n log n reach millions beside ones; rounding must weigh them alike.
     size = np.maximum(np.abs(design).max(axis=0), 1e-300)
-    coefficients, _ = optimize.nnls(design / size / cost[:, None], np.ones_like(cost))
+    coefficients = _not_negative(design / size / cost[:, None], np.ones_like(cost))
     error = (design / size) @ coefficients / cost - 1
     misfit = float(np.sqrt(np.mean(error**2)))
     parameters = 2 + (form != "1") + (cpus is not None)
     return _Fit(form, cpus is not None, coefficients / size, misfit, _criterion(misfit, n.size, parameters))
+
+
+def _not_negative(design: FloatArray, target: FloatArray) -> FloatArray:
+    """Least squares by coefficients that are not negative.
+
+    Those that are above zero solve the plain problem of their columns (Lawson & Hanson's theorem 23.2), so of the few
+    sets of columns whose plain solution is not negative the best one is it.
+    """
+    used = np.flatnonzero(design.any(axis=0))
+    best, least = np.zeros(design.shape[1]), math.inf
+    for count in range(used.size, 0, -1):
+        for chosen in map(list, combinations(used, count)):
+            found = np.linalg.lstsq(design[:, chosen], target, rcond=None)[0]
+            misfit = float(np.sum((design[:, chosen] @ found - target) ** 2))
+            if (found >= 0).all() and misfit < least:
+                best, least = np.zeros(design.shape[1]), misfit
+                best[chosen] = found
+        if count == used.size and math.isfinite(least):
+            break
+    return best
 
 
 def _past_break(form: Form, n: FloatArray, cpus: float | None) -> FloatArray:
@@ -201,9 +221,7 @@ def _rise_by(shape: FloatArray, cost: FloatArray, confidence: float) -> tuple[fl
     residual = orthogonal @ target - 1
     freedom = cost.size - 2
     error = math.sqrt(float(residual @ residual) / freedom) / abs(float(triangle[1, 1]))
-    from scipy import special  # takes 0.15 s, and most sessions have no curve
-
-    half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
+    half = students_t.quantile((1 + confidence) / 2, freedom) * error
     if base <= 0:
         return (climb - half) / float(cost.max()), math.inf
     return (climb - half) / base, (climb + half) / base

@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.judge.stats import rank_sum
+from steelyard.judge.stats import rank_sum, students_t
 from steelyard.judge.stats.checks import FloatArray, costs
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, Comparison, Verdict, exponential, judge, margin_edge
 from steelyard.judge.stats.interval import Interval
@@ -113,9 +113,7 @@ def _small_reach(sample: FloatArray, confidence: float) -> float:
     n = sample.size
     if n == 1:
         return math.inf
-    from scipy import special  # takes 0.15 s, and only a few runs of two sessions need it
-
-    quantile = float(special.stdtrit(n - 1, (1 + confidence) / 2))
+    quantile = students_t.quantile((1 + confidence) / 2, n - 1)
     return _MEDIAN_PENALTY * quantile * float(np.std(sample, ddof=1)) / math.sqrt(n)
 
 

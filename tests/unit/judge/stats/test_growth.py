@@ -3,7 +3,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy import optimize
 
+from steelyard.judge.stats import growth as module
 from steelyard.judge.stats.growth import fit_growth
 
 DECADES = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256])
@@ -81,6 +83,14 @@ def test_no_break_where_none_is_or_where_points_lack():
     straight = fit_growth(AROUND_FOUR_CPUS, noisy(SHAPES["n"](AROUND_FOUR_CPUS), 3), cpus=4)
     assert straight.break_at is None
     assert fit_growth(DECADES, np.where(DECADES > 1, 9.0, 5.0), cpus=1).break_at is None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_coefficients_are_those_of_lawson_and_hanson(seed):
+    """Of random problems, of whose plain solutions most have negative coefficients."""
+    generator = np.random.default_rng(seed)
+    design, target = generator.normal(size=(9, 3)), generator.normal(size=9)
+    assert module._not_negative(design, target) == pytest.approx(optimize.nnls(design, target)[0], abs=1e-12)
 
 
 def test_wrong_answers_are_rare():
