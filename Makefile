@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STEELYARD := $(BIN)/steelyard
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test test-all check build golden fuzz docs site notes figure clean always
+.PHONY: help run test test-all check build wheel golden fuzz docs site notes figure clean always
 
 help: ## list the targets
 	@echo 'make run     measure this machine: a first session, its answers on one screen, report.html'
@@ -60,6 +60,16 @@ build: $(VENV)/.built $(VENV)/.wheat ## set up .venv, build the probes; then the
 run: build ## weigh this machine: a first session of a few minutes, ending in one screen of answers and a report
 	$(STEELYARD) run
 	@$(STEELYARD) report -o report.html
+
+# Java's classes need a JDK of 22 or later, Rust's probes `rustup target add` for the architecture that is not this one.
+ARCHITECTURES ?= x86_64 aarch64
+$(VENV)/.wheel: pyproject.toml $(VENV)/.built
+	$(BIN)/pip install --quiet $$($(BIN)/python -c "import tomllib; \
+	print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['wheel'])")
+	@touch $@
+
+wheel: $(VENV)/.wheel ## wheels that need no compiler, in dist: of all ARCHITECTURES; needs Go, Rust, a JDK and Node
+	$(BIN)/python packaging/wheel.py dist $(ARCHITECTURES)
 
 TESTS ?=
 # Four at a time keep two CPUs busy: about half of what a test takes it waits, for daemons, deadlines and moments.

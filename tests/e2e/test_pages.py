@@ -62,7 +62,8 @@ SHORTER = (
     # What a page has installed comes from where the tests run: none of them asks a network.
     (
         re.compile(r"^(\S+)/bin/pip install .*"),
-        f"echo {sysconfig.get_paths()['purelib']} > $(echo \\1/lib/python*/site-packages)/of_the_tests.pth",
+        f"echo \"import site; site.addsitedir('{sysconfig.get_paths()['purelib']}')\" "
+        r"> $(echo \1/lib/python*/site-packages)/of_the_tests.pth",
     ),
 )
 #: What only a page that needs other machines says.

@@ -15,8 +15,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#if __has_include(<sys/rseq.h>)
+#if defined(__GLIBC__) && __has_include(<sys/rseq.h>)
+#if __GLIBC_PREREQ(2, 35) /* a wheel is linked to an older one, whatever headers are there */
 #include <sys/rseq.h>
+#endif
 #endif
 
 #define STACK_BYTES (64u * 1024)

@@ -8,9 +8,15 @@
 # Beside the program stands what became of the loops: <way>.loops.json, made by loops.py.
 find_program(STEELYARD_GCC gcc)
 find_program(STEELYARD_CLANG clang)
-find_program(STEELYARD_OBJDUMP objdump)
+set(OBJDUMP objdump)
+if(STEELYARD_WHEEL)
+  set(OBJDUMP ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu-objdump) # one that reads the other machine's code
+endif()
+find_program(STEELYARD_OBJDUMP ${OBJDUMP})
 find_package(Python3 COMPONENTS Interpreter)
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+if(STEELYARD_WHEEL)
+  set(VARIANT_gcc "") # gcc's code would be linked to the libraries of the machine that builds
+elseif(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   set(VARIANT_gcc ${CMAKE_C_COMPILER})
 else()
   set(VARIANT_gcc ${STEELYARD_GCC})
@@ -28,13 +34,17 @@ endif()
 
 # Why a compiler, or its profiles, can't be used here, as "<compiler>=reason|" and "<compiler>+profile=reason|".
 set(VARIANT_LACKS "")
+if(STEELYARD_WHEEL)
+  string(CONCAT VARIANT_LACKS "gcc=a wheel holds no code of gcc: build the probes from a checkout|"
+    "clang+profile=a wheel holds no code with a profile: build the probes from a checkout|")
+endif()
 foreach(COMPILER gcc clang)
-  if(NOT VARIANT_${COMPILER})
+  if(NOT VARIANT_${COMPILER} AND NOT STEELYARD_WHEEL)
     string(APPEND VARIANT_LACKS "${COMPILER}=${COMPILER} was not found when the probes were built: install it (Debian: \
 apt-get install ${COMPILER}) and build again|")
   endif()
 endforeach()
-if(VARIANT_clang)
+if(VARIANT_clang AND NOT STEELYARD_WHEEL)
   # The merger and the runtime of profiles are packages of their own.
   execute_process(COMMAND ${VARIANT_clang} --print-prog-name=llvm-profdata OUTPUT_VARIABLE VARIANT_PROFDATA
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -103,6 +113,10 @@ function(steelyard_variants TARGET SOURCE DESTINATION)
       endforeach()
     endforeach()
   endforeach()
+  if(STEELYARD_WHEEL)
+    # Loops are found by the names of their functions, and zig would drop the section that nothing but its own name refers to.
+    set_property(TARGET ${TARGET} PROPERTY LINK_OPTIONS -Wl,--strip-debug -Wl,--no-gc-sections)
+  endif()
   if(STEELYARD_OBJDUMP AND Python3_Interpreter_FOUND)
     set(LOOPS ${FOLDER}/${WAY}.loops.json)
     add_custom_command(TARGET ${TARGET} POST_BUILD BYPRODUCTS ${LOOPS} COMMAND ${Python3_EXECUTABLE}

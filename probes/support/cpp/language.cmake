@@ -30,8 +30,10 @@ clang++ 14 and build again")
     set(NEEDED_NAME "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}")
     set(NEEDED_PACKAGE ${CMAKE_MATCH_3})
     set(PACKAGE ${CMAKE_MATCH_1})
-    find_package(${PACKAGE} QUIET CONFIG COMPONENTS ${CMAKE_MATCH_2})
-    if(NOT TARGET ${NEEDED}) # one that only CMake knows how to find
+    if(NOT STEELYARD_WHEEL)
+      find_package(${PACKAGE} QUIET CONFIG COMPONENTS ${CMAKE_MATCH_2})
+    endif()
+    if(NOT TARGET ${NEEDED} AND NOT STEELYARD_WHEEL) # one that only CMake knows how to find
       find_package(${PACKAGE} QUIET MODULE)
     endif()
     if(NOT TARGET ${NEEDED})

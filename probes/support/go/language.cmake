@@ -22,6 +22,7 @@ if(NOT DEFINED ENV{HOME} AND NOT DEFINED ENV{GOCACHE})
 endif()
 set(GO_PACKAGE steelyard/probe)
 set(GO_FLAGS "-trimpath")
+set(GO_STRIPPED $<$<BOOL:${STEELYARD_WHEEL}>:-s -w >)
 file(GLOB GO_SUPPORT CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.go ${CMAKE_CURRENT_LIST_DIR}/*.s ${CMAKE_CURRENT_LIST_DIR}/*/*.go)
 list(FILTER GO_SUPPORT EXCLUDE REGEX "(_test|/conformance)[.]go$")
 
@@ -36,7 +37,7 @@ foreach(SOURCE IN LISTS SOURCES)
   set(PROGRAM ${CMAKE_BINARY_DIR}/probes/${QUESTION}/${WAY})
   add_custom_command(OUTPUT ${PROGRAM}
     COMMAND ${CMAKE_COMMAND} -E env ${GO_ENVIRONMENT} ${STEELYARD_GO} build ${GO_FLAGS}
-      -ldflags "-X ${GO_PACKAGE}.identity=${QUESTION}/${WAY} -X ${GO_PACKAGE}.flags=${GO_FLAGS}" -o ${PROGRAM} ${SOURCE}
+      -ldflags "${GO_STRIPPED}-X ${GO_PACKAGE}.identity=${QUESTION}/${WAY} -X ${GO_PACKAGE}.flags=${GO_FLAGS}" -o ${PROGRAM} ${SOURCE}
     DEPENDS ${SOURCE} ${GO_SUPPORT} ${CMAKE_CURRENT_LIST_DIR}/go.mod
     WORKING_DIRECTORY ${CMAKE_CURRENT_LIST_DIR} # the module that the probes' import is looked up in
     COMMENT "Building Go probe ${QUESTION}/${WAY}" VERBATIM)

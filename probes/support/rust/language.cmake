@@ -27,10 +27,13 @@ if(NOT RUST_LACKS)
   file(MAKE_DIRECTORY ${RUST}/fetched)
   file(WRITE ${RUST}/fetched/Cargo.toml "${RUST_MANIFEST}")
   configure_file(${CMAKE_CURRENT_LIST_DIR}/Cargo.lock ${RUST}/fetched/Cargo.lock COPYONLY)
-  execute_process(COMMAND ${RUSTC} -vV OUTPUT_VARIABLE RUST_HOST ERROR_QUIET)
-  string(REGEX REPLACE ".*host: ([^\n]*).*" "\\1" RUST_HOST "${RUST_HOST}") # what other systems need is left where it is
+  execute_process(COMMAND ${RUSTC} -vV OUTPUT_VARIABLE RUST_TARGET ERROR_QUIET)
+  string(REGEX REPLACE ".*host: ([^\n]*).*" "\\1" RUST_TARGET "${RUST_TARGET}")
+  if(STEELYARD_WHEEL)
+    set(RUST_TARGET ${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu)
+  endif()
   foreach(HOW --offline "")
-    execute_process(COMMAND ${CARGO} fetch --locked ${HOW} --target ${RUST_HOST} --manifest-path ${RUST}/fetched/Cargo.toml
+    execute_process(COMMAND ${CARGO} fetch --locked ${HOW} --target ${RUST_TARGET} --manifest-path ${RUST}/fetched/Cargo.toml
       RESULT_VARIABLE TOKIO_LACKS OUTPUT_QUIET ERROR_QUIET TIMEOUT 120)
     if(TOKIO_LACKS EQUAL 0)
       break()
@@ -69,17 +72,17 @@ if(RUST_PROGRAMS)
   file(SHA256 ${CMAKE_CURRENT_LIST_DIR}/../c/counters.c COUNTERS_DIGEST)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../c/counters.c)
   # cargo links by cc unless it is told another, and a machine may have clang alone.
-  string(TOUPPER "CARGO_TARGET_${RUST_HOST}_LINKER" RUST_LINKER)
+  string(TOUPPER "CARGO_TARGET_${RUST_TARGET}_LINKER" RUST_LINKER)
   string(REPLACE "-" "_" RUST_LINKER "${RUST_LINKER}")
   add_custom_target(probes_rust ALL
     COMMAND ${CMAKE_COMMAND} -E env "PROBE_COMPILER=${RUST_VERSION}" "PROBE_FLAGS=${RUST_FLAGS}"
       "PROBE_COUNTERS=${COUNTERS_DIGEST}" "RUSTFLAGS=$ENV{RUSTFLAGS} -L native=$<TARGET_FILE_DIR:counters_static>"
       CARGO_TARGET_DIR=${RUST}/target CARGO_TERM_COLOR=never "${RUST_LINKER}=${CMAKE_C_COMPILER}"
-      ${CARGO} build --quiet --release --offline ${RUST_LOCKED} --manifest-path ${RUST}/Cargo.toml
+      ${CARGO} build --quiet --release --offline ${RUST_LOCKED} --target ${RUST_TARGET} --manifest-path ${RUST}/Cargo.toml
     VERBATIM)
   add_dependencies(probes_rust counters_static)
   foreach(SOURCE IN LISTS RUST_PROGRAMS)
     steelyard_identity(${SOURCE} QUESTION WAY)
-    steelyard_install(${SOURCE} PROGRAMS ${RUST}/target/release/${QUESTION}-${WAY} RENAME ${WAY})
+    steelyard_install(${SOURCE} PROGRAMS ${RUST}/target/${RUST_TARGET}/release/${QUESTION}-${WAY} RENAME ${WAY})
   endforeach()
 endif()
