@@ -31,6 +31,11 @@ if(NOT RUST_LACKS)
   string(REGEX REPLACE ".*host: ([^\n]*).*" "\\1" RUST_TARGET "${RUST_TARGET}")
   if(STEELYARD_WHEEL)
     set(RUST_TARGET ${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu)
+    execute_process(COMMAND ${RUSTC} --print target-libdir --target ${RUST_TARGET} OUTPUT_VARIABLE RUST_LIBRARIES
+      OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(NOT EXISTS "${RUST_LIBRARIES}")
+      set(RUST_LACKS "no library of Rust for ${RUST_TARGET} was found: run `rustup target add ${RUST_TARGET}`")
+    endif()
   endif()
   foreach(HOW --offline "")
     execute_process(COMMAND ${CARGO} fetch --locked ${HOW} --target ${RUST_TARGET} --manifest-path ${RUST}/fetched/Cargo.toml
