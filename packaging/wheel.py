@@ -37,6 +37,8 @@ exec '{zig}' {part} "$@"
 TOOLCHAIN = """\
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR {architecture})
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXE_LINKER_FLAGS_INIT -pie)
 set(CMAKE_C_COMPILER "{tools}/cc")
 set(CMAKE_CXX_COMPILER "{tools}/c++")
 set(CMAKE_AR "{tools}/ar" CACHE FILEPATH "")
@@ -93,7 +95,7 @@ def build(architecture: str, folder: Path) -> None:
 
 
 def write_tools(architecture: str, folder: Path) -> Path:
-    """Write the compilers for an architecture as programs, and the file that tells CMake of them; returns the folder."""
+    """Write the compilers for an architecture as programs, and CMake's file about them; returns their folder."""
     folder.mkdir(parents=True, exist_ok=True)
     [package] = find_spec("ziglang").submodule_search_locations  # type: ignore[union-attr,misc]
     words = {

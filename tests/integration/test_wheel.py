@@ -87,7 +87,16 @@ def made(request, tmp_path_factory):
     [file] = folder.glob("*.whl")
     unpacked = folder / "unpacked"
     # By pip, because Python's own zipfile makes no program of a program.
-    install = ("install", "--quiet", "--no-deps", "--no-compile", "--target", unpacked, "--platform", file.stem.split("-")[-1])
+    install = (
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-compile",
+        "--target",
+        unpacked,
+        "--platform",
+        file.stem.split("-")[-1],
+    )
     subprocess.run([sys.executable, "-m", "pip", *install, "--only-binary=:all:", file], check=True)
     return file, request.param, unpacked
 
@@ -112,7 +121,9 @@ def test_every_probe_of_a_wheel_passes_its_own_test(made):
         before = [processes.tool(f"qemu-{architecture}"), "-L", f"/usr/{architecture}-linux-gnu"]
     failed = {}
     for name, path in probes(unpacked).items():
-        done = subprocess.run([*before, path, "--selftest"], check=False, capture_output=True, timeout=processes.PATIENCE_S)
+        done = subprocess.run(
+            [*before, path, "--selftest"], check=False, capture_output=True, timeout=processes.PATIENCE_S
+        )
         if done.returncode not in (0, SKIPPED):
             failed[name] = (done.returncode, done.stderr.decode(errors="replace")[-300:])
     assert failed == {}

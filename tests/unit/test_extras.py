@@ -57,12 +57,11 @@ def test_measuring_judging_and_showing_need_no_extra(tmp_path):
     codes, said = asked(
         ["show", str(first)],
         ["claims", str(first), "--short"],
-        ["explain", "switch/pipe", str(first)],
-        ["history", "call/syscall", str(first)],
+        ["explain", "switch/pipe", session],
+        ["history", "example/brittle", session],
         ["compare", session, session],
         ["check", session, session, "--undecided", "pass"],
         ["simulate"],
-        ["study"],
         ["run", "--help"],
         ["export", session, "--format", "csv", "-o", str(tmp_path / "rows.csv")],
     )

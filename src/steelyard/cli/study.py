@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -62,12 +63,11 @@ def command(
         Print JSON, figures in base units (seconds, bytes, bytes per second).
     """
     settings.check()
+    draw = _drawing(report)  # before the time is spent: what draws may not be installed
     library = lab_studies.library(studies or [])
     if name and every:
         raise UsageError("--all means every study: leave the names away")
     chosen = list(library.studies) if every else lab.meant(library, name)
-    if report is not None:
-        from steelyard.show import html  # before the time is spent: what draws may not be installed
     measuring = settings != Settings() or output_file is not None
     if not chosen:
         if session or resume or report or short or measuring:
@@ -87,14 +87,22 @@ def command(
         kept = lab.measure(chosen, settings, output_file, output.Terminal())
     findings = judge(kept, library)
     found = [replicate(kept, findings, study, library) for study in chosen]
-    if report is not None:
-        write(report, html.study_page(found).encode())
+    draw(found)
     if json:
         output.print_json([shown.as_json(one) for one in found])
     else:
         _show(found, report, short=short)
     if session is None:
         fail_for_failures(findings)
+
+
+def _drawing(report: Path | None) -> Callable[[list[Replication]], None]:
+    """What writes the page, if one is asked for."""
+    if report is None:
+        return lambda _: None
+    from steelyard.show import html
+
+    return lambda found: write(report, html.study_page(found).encode())
 
 
 def _list(library: Library, settings: Settings, *, json: bool) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
+from steelyard.judge.error_rates import FamilyRow, ProofRow, ProofTable, SequentialRow
 from steelyard.judge.stats import signed_rank
 from steelyard.judge.stats.checks import FloatArray
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE, margin_edge
@@ -79,73 +80,6 @@ class DecisionRule:
     draw: Draw
     detects: Detects
     covers: Covers | None
-
-
-@dataclass(frozen=True, slots=True)
-class ProofRow:
-    """What a rule does in one noise; rates from 0 to 1.
-
-    false_positive_rate: identical programs called different; false_positive_bound: its exact upper 95 % bound.
-    power: a program 5 % slower called different. coverage: intervals of identical programs that hold 1, NaN where the
-    rule gives none.
-    """
-
-    rule: str
-    noise: str
-    trials: int
-    false_positive_rate: float
-    false_positive_bound: float
-    power: float
-    coverage: float
-
-
-@dataclass(frozen=True, slots=True)
-class FamilyRow:
-    """The chance of any wrong "different" among `cases` comparisons of one session, as measured, with its bound.
-
-    error_rate: all programs identical. mixed_error_rate: every other case 5 % slower, errors among the identical ones.
-    mixed_power: the share of the slower ones found. alone_error_rate: without the family's correction.
-    """
-
-    rule: str
-    noise: str
-    sessions: int
-    cases: int
-    error_rate: float
-    error_bound: float
-    mixed_error_rate: float
-    mixed_error_bound: float
-    mixed_power: float
-    alone_error_rate: float
-
-
-@dataclass(frozen=True, slots=True)
-class SequentialRow:
-    """What a rule that may stop at each look does: like ProofRow, with the interval of the look at which it stopped.
-
-    coverage_slower: coverage of the true ratio when b is 5 % slower. blocks, blocks_slower: mean number of blocks run.
-    """
-
-    rule: str
-    noise: str
-    trials: int
-    false_positive_rate: float
-    false_positive_bound: float
-    power: float
-    coverage: float
-    coverage_slower: float
-    blocks: float
-    blocks_slower: float
-
-
-@dataclass(frozen=True, slots=True)
-class ProofTable:
-    """The error rates of all rules in all noises, and what produced them."""
-
-    seed: int
-    rows: tuple[ProofRow, ...]
-    family: tuple[FamilyRow, ...]
-    sequential: tuple[SequentialRow, ...]
 
 
 def prove(seed: int, trials: int = 20_000, trials_of_others: int = 20_000, sessions: int = 20_000) -> ProofTable:

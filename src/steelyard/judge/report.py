@@ -12,11 +12,11 @@ from typing import Literal
 from steelyard.judge import error_rates, plots, studies
 from steelyard.judge.answers import Answers, answer
 from steelyard.judge.comparisons import Comparisons, compare_sessions
+from steelyard.judge.error_rates import ProofTable
 from steelyard.judge.explain import Explanations, explain
 from steelyard.judge.explain import library as composites
 from steelyard.judge.findings import Findings, judge
 from steelyard.judge.plots import Plot
-from steelyard.judge.proving import ProofTable
 from steelyard.judge.setup import Setup, setup_of
 from steelyard.judge.stats.comparison import VERDICT_CONFIDENCE
 from steelyard.judge.studies import Library

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from steelyard.judge.proving import ProofTable
+from steelyard.judge.error_rates import ProofTable
 from steelyard.judge.proving_fleets import FleetRow
 from steelyard.show.console import Console, grid
 from steelyard.show.markdown import table as markdown_table

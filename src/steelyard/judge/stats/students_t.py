@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Student's t distribution: how much lies beyond t, and the quantiles.
 
-The upper tail is half the incomplete beta function I_x(freedom/2, 1/2) at x = freedom / (freedom + t²), by its continued
-fraction, which keeps its relative precision however small the tail is. scipy has the same; it is ours because scipy
-takes more room on disk than all that a session needs to be judged, and 0.15 s to import.
+The upper tail is half the incomplete beta function I_x(freedom/2, 1/2) at x = freedom / (freedom + t²). Its continued
+fraction keeps its relative precision however small the tail is. scipy has both functions, and takes more room on disk
+than all that a session needs to be judged, and 0.15 s to be imported.
 Source: NIST Digital Library of Mathematical Functions, 8.17.22 (continued fraction) and 8.17.4 (symmetry); evaluated by
 Lentz 1976, Generating Bessel functions in Mie scattering calculations using continued fractions, Applied Optics 15(3).
 """

@@ -18,7 +18,9 @@ def test_the_tail_is_that_of_scipy(t, freedom):
 
 @given(probability=st.floats(1e-9, 1 - 1e-9), freedom=FREEDOM)
 def test_the_quantile_is_that_of_scipy(probability, freedom):
-    assert quantile(probability, freedom) == pytest.approx(float(special.stdtrit(freedom, probability)), rel=1e-7, abs=1e-7)
+    assert quantile(probability, freedom) == pytest.approx(
+        float(special.stdtrit(freedom, probability)), rel=1e-7, abs=1e-7
+    )
 
 
 @pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (4, 2.776), (9, 2.262), (30, 2.042)])
