@@ -114,8 +114,9 @@ function(steelyard_variants TARGET SOURCE DESTINATION)
     endforeach()
   endforeach()
   if(STEELYARD_WHEEL)
-    # Loops are found by the names of their functions, and zig would drop the section that nothing but its own name refers to.
-    set_property(TARGET ${TARGET} PROPERTY LINK_OPTIONS -Wl,--strip-debug -Wl,--no-gc-sections)
+    # Not stripped: loops are found by the names of their functions. And the section that nothing but its own name refers to
+    # would be dropped.
+    set_property(TARGET ${TARGET} PROPERTY LINK_OPTIONS -Wl,--no-gc-sections)
   endif()
   if(STEELYARD_OBJDUMP AND Python3_Interpreter_FOUND)
     set(LOOPS ${FOLDER}/${WAY}.loops.json)
