@@ -37,7 +37,8 @@ exec '{zig}' {part} "$@"
 TOOLCHAIN = """\
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR {architecture})
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_FLAGS_INIT -fPIE) # as gcc of most distributions does it: where code lies differs from run to run
+set(CMAKE_CXX_FLAGS_INIT -fPIE)
 set(CMAKE_EXE_LINKER_FLAGS_INIT -pie)
 set(CMAKE_C_COMPILER "{tools}/cc")
 set(CMAKE_CXX_COMPILER "{tools}/c++")

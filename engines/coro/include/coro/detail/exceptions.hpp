@@ -9,6 +9,15 @@
 #include <cstdint>
 #include <cxxabi.h>
 
+#if defined(_LIBCPP_VERSION)
+// libc++abi has it, and declares it in none of its public headers.
+namespace __cxxabiv1
+{
+struct __cxa_eh_globals;
+extern "C" __cxa_eh_globals *__cxa_get_globals();
+} // namespace __cxxabiv1
+#endif
+
 namespace coro::detail
 {
 
