@@ -37,9 +37,6 @@ exec '{zig}' {part} "$@"
 TOOLCHAIN = """\
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR {architecture})
-set(CMAKE_C_FLAGS_INIT -fPIE) # as gcc of most distributions does it: where code lies differs from run to run
-set(CMAKE_CXX_FLAGS_INIT -fPIE)
-set(CMAKE_EXE_LINKER_FLAGS_INIT -pie)
 set(CMAKE_C_COMPILER "{tools}/cc")
 set(CMAKE_CXX_COMPILER "{tools}/c++")
 set(CMAKE_AR "{tools}/ar" CACHE FILEPATH "")
@@ -72,7 +69,7 @@ def main(arguments: list[str]) -> int:
 
 
 def build(architecture: str, folder: Path) -> None:
-    """Build the wheel of an architecture into a folder, by pip; raises CalledProcessError where that fails."""
+    """Build the wheel of an architecture into a folder, by pip; ends the process where that fails."""
     work = ROOT / "build" / "wheel" / architecture
     tools = write_tools(architecture, work / "tools")
     go, _ = ARCHITECTURES[architecture]
@@ -92,7 +89,8 @@ def build(architecture: str, folder: Path) -> None:
     given = [f"--config-settings={name}={value}" for name, value in settings.items()]
     # In the environment of the checkout, whose CMake and scikit-build-core have built the probes already.
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder]
-    subprocess.run([*pip, *given, ROOT], env=environment, check=True)
+    if subprocess.run([*pip, *given, ROOT], env=environment, check=False).returncode != 0:
+        sys.exit(f"wheel: {architecture} was not built: pip says above why")
 
 
 def write_tools(architecture: str, folder: Path) -> Path:

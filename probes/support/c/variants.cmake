@@ -116,7 +116,7 @@ function(steelyard_variants TARGET SOURCE DESTINATION)
   if(STEELYARD_WHEEL)
     # Not stripped: loops are found by the names of their functions. And the section that nothing but its own name refers to
     # would be dropped.
-    set_property(TARGET ${TARGET} PROPERTY LINK_OPTIONS -Wl,--no-gc-sections)
+    set_property(TARGET ${TARGET} PROPERTY LINK_OPTIONS ${STEELYARD_LINK_OPTIONS} -Wl,--no-gc-sections)
   endif()
   if(STEELYARD_OBJDUMP AND Python3_Interpreter_FOUND)
     set(LOOPS ${FOLDER}/${WAY}.loops.json)
