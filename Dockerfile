@@ -14,7 +14,7 @@ COPY engines engines
 COPY packaging packaging
 COPY probes probes
 COPY src src
-RUN python3 -m venv /opt/steelyard && /opt/steelyard/bin/pip install --no-cache-dir '.[mechanisms]'
+RUN python3 -m venv /opt/steelyard && /opt/steelyard/bin/pip install --no-cache-dir '.[mechanisms,report,sql,statistics]'
 
 FROM debian:${DEBIAN}-slim
 RUN apt-get update \
