@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@
 
 struct options {
     uint64_t operations, target_ns, values, deadline_s, tails_ns;
+    const char *tally; /* the file in which a neighbour of other runs counts; NULL where values are measured */
 };
 
 static struct {
@@ -610,6 +612,8 @@ static void parse(struct probe_run *run, struct options *options, int argc, char
                 options->tails_ns = parse_duration_ns(option, argument);
             else if (strcmp(option, "--placement") == 0)
                 set_placement(run, argument);
+            else if (strcmp(option, "--tally") == 0)
+                options->tally = argument;
             else
                 usage("unknown option %s (--describe, --selftest, --operations, --values, --target, --deadline, --tails, "
                       "--placement, --json, key=value)", option);
@@ -784,6 +788,31 @@ static void measure(struct probe_run *run, const struct options *options)
     free(values);
 }
 
+/* Batches until somebody ends the process, for whatever is measured beside it. The file is there already; it gets the
+ * operations that were proven so far and the CPU time of all that this program does, in ns. */
+static _Noreturn void work_beside(struct probe_run *run, const struct options *options)
+{
+    struct { volatile uint64_t operations, cpu_ns; } *tally;
+    struct stat file;
+    int fd = open(options->tally, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &file) != 0)
+        usage("--tally takes a file that is there, not \"%s\": %s", options->tally, strerror(errno));
+    if (file.st_size < (off_t)sizeof *tally)
+        usage("--tally takes a file of at least %zu bytes, and \"%s\" is shorter", sizeof *tally, options->tally);
+    tally = mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (tally == MAP_FAILED)
+        probe_fail("cannot map %s: %s", options->tally, strerror(errno));
+    set_up(run);
+    settle(run);
+    uint64_t operations = options->operations ? options->operations : find_operations(run, options->target_ns);
+    for (;;) {
+        struct probe_value value = run_batch(run, operations), now = {0};
+        read_usage(&now, -1);
+        tally->cpu_ns = now.begin.cpu;
+        tally->operations += value.operations;
+    }
+}
+
 static int written(void)
 {
     if (fflush(stdout) != 0)
@@ -814,6 +843,8 @@ int probe_main_of(struct probe_build build, const struct probe *probe, int argc,
     alarm((unsigned)(options.deadline_s ? options.deadline_s : 1));
     if (test)
         selftest(&run);
+    else if (options.tally)
+        work_beside(&run, &options);
     else
         measure(&run, &options);
     return written();
