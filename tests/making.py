@@ -218,6 +218,7 @@ def conducted(
     *,
     before: Session | None = None,
     baselines: dict[str, Case] | None = None,
+    groups: dict[str, str] | None = None,
     fewer: dict[str, int] | None = None,
     repays: bool = True,
     planner: conduct.Planner | None = None,
@@ -232,6 +233,7 @@ def conducted(
         baselines=baselines or {},
         deadline_s=5,
         before=before,
+        groups=groups or {},
         fewer=fewer or {},
         repays=repays,
     )

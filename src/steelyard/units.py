@@ -10,7 +10,7 @@ from steelyard.errors import UsageError
 
 _DURATIONS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_SMALLEST = {"s": 1e-9, "B": 1.0, "B/s": 1.0, "1/s": 1.0}
+_SMALLEST = {"s": 1e-9, "B": 1.0, "B/s": 1.0, "1/s": 1.0, "J": 1e-9, "W": 1e-3}
 
 
 def parse_duration(text: str) -> float:

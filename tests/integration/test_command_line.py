@@ -33,6 +33,17 @@ REFUSED = {
     "an unknown option": (["null", "--fast"], UsageError, "--fast"),
     "a session that is there": (["null", "-o", "there.jsonl"], UsageError, "sessions are never overwritten"),
     "a place that cannot be": (["null", "-o", "there.jsonl/below"], UsageError, "choose another place with -o"),
+    "a neighbour of nothing": (
+        ["--beside", "memory"],
+        UsageError,
+        "--beside needs what to measure beside the neighbour",
+    ),
+    "an unknown neighbour": (["null", "--beside", "memroy"], UsageError, "did you mean memory?"),
+    "a neighbour that cannot be placed": (
+        ["null", "--beside", "cache/migration"],
+        SelectionError,
+        "a neighbour has one",
+    ),
     "resuming nothing": (["--resume", "nowhere.jsonl"], SessionFileError, "nowhere.jsonl cannot be read"),
     "resuming what is not a session": (["--resume", "there.jsonl"], SessionFileError, "there.jsonl:1: not a line"),
     "resuming another plan": (

@@ -6,6 +6,7 @@ from __future__ import annotations
 from steelyard.cli import _output as output
 from steelyard.measure import catalog, machine
 from steelyard.measure.audit import audit
+from steelyard.measure.energy import Meter
 from steelyard.measure.refusals import refusals
 from steelyard.show import machine as shown
 
@@ -21,7 +22,8 @@ def command(*, json: bool = False) -> None:
     host = machine.survey()
     found = catalog.load(catalog.probe_folders())
     disturbances = (*audit(host), *refusals(host))
+    skips = (*found.skips, *Meter().skips)
     if json:
-        output.print_json({"machine": host, "disturbances": disturbances, "skips": found.skips})
+        output.print_json({"machine": host, "disturbances": disturbances, "skips": skips})
     else:
-        shown.show(host, disturbances, found.skips, output.console())
+        shown.show(host, disturbances, skips, output.console())

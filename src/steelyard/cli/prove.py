@@ -10,8 +10,10 @@ from steelyard.errors import SelectionError, UsageError
 from steelyard.judge import error_rates, proving, proving_choices, proving_fleets
 from steelyard.lab.output import write
 from steelyard.lab.proving_choices import prove as measure_choices
+from steelyard.lab.proving_neighbours import prove as measure_neighbours
 from steelyard.show import proof
 from steelyard.show import proving_choices as shown_choices
+from steelyard.show import proving_neighbours as shown_neighbours
 
 
 def command(
@@ -23,6 +25,8 @@ def command(
     fleets: int | None = None,
     choose: bool = False,
     loads: int = 60,
+    beside: bool = False,
+    cases: int = 100,
     json: bool = False,
 ) -> None:
     """Measure, on seeded synthetic noise, the error rates of our rules beside the rules that other tools ship.
@@ -44,14 +48,24 @@ def command(
         decided from one session and measured again in another. 60 loads take about 20 minutes.
     loads
         How many loads ``--choose`` draws.
+    beside
+        Measure instead, on this machine, how often `steelyard run --beside` is wrong: cases beside a neighbour that
+        sleeps, and a fifth of them beside one that shares their CPU. 100 cases take about 6 minutes.
+    cases
+        How many cases ``--beside`` takes.
     json
         Print one object a row.
     """
+    if beside:
+        if quick or choose or markdown is not None or data is not None or fleets is not None:
+            raise UsageError(
+                "--beside has cases of its own and no page: leave other options but --seed and --json away"
+            )
+        _prove_neighbours(seed, cases, json=json)
+        return
     if choose:
         if quick or data is not None or fleets is not None:
             raise UsageError("--choose has loads of its own: leave --quick, --data and --fleets away")
-        if loads < 1:
-            raise UsageError("--loads must be at least 1")
         _prove_choices(seed, loads, markdown, json=json)
         return
     if fleets is not None:
@@ -73,6 +87,8 @@ def command(
 
 
 def _prove_choices(seed: int, loads: int, markdown: Path | None, *, json: bool) -> None:
+    if loads < 1:
+        raise UsageError("--loads must be at least 1")
     proved = proving_choices.rates(seed, measure_choices(seed, loads, output.Terminal()))
     if not proved.choices:
         raise SelectionError("no load could be measured here: the reasons stand above")
@@ -82,6 +98,16 @@ def _prove_choices(seed: int, loads: int, markdown: Path | None, *, json: bool) 
         output.print_json(shown_choices.as_json(proved))
     else:
         shown_choices.show(proved, output.console())
+
+
+def _prove_neighbours(seed: int, cases: int, *, json: bool) -> None:
+    if cases < 1:
+        raise UsageError("--cases must be at least 1")
+    proved = measure_neighbours(seed, cases, output.Terminal())
+    if json:
+        output.print_json(shown_neighbours.as_json(proved))
+    else:
+        shown_neighbours.show(proved, output.console())
 
 
 def _prove_fleets(seed: int, fleets: int, markdown: Path | None, *, json: bool) -> None:

@@ -17,8 +17,10 @@ from steelyard.judge.findings import judge
 from steelyard.judge.studies import Library
 from steelyard.keep import session as sessions
 from steelyard.lab import studies
+from steelyard.lab.neighbours import measure_beside
 from steelyard.lab.planning import Planner, each_case
 from steelyard.lab.session import Lab
+from steelyard.measure.neighbours import conditions, probes_of
 from steelyard.records import Session
 from steelyard.settings import Settings
 from steelyard.show import session as shown
@@ -32,6 +34,7 @@ def command(
     param: Annotated[list[str] | None, Parameter(name=["--param", "-p"])] = None,
     placement: list[str] | None = None,
     brief: bool = False,
+    beside: list[str] | None = None,
     settings: Measuring = Settings(),
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     resume: Path | None = None,
@@ -53,6 +56,11 @@ def command(
         Only these placements: same, cross, free. May be repeated.
     brief
         Of long sweeps only a few points, also where there are selectors.
+    beside
+        Measure each case also beside a neighbour that keeps the machine busy, and say what it suffers: cache, memory,
+        switch, syscall, disk, network, or sleeper, which should do nothing. With a size (``memory=64MiB``), on the same
+        CPU instead of the others (``switch@same``), several at once (``memory+network``); several with commas are each
+        measured by itself. Every probe in C or C++ may be a neighbour: ``'lock/mutex'``.
     output_file
         Session file to write; default: a new one in the sessions folder.
     resume
@@ -62,15 +70,22 @@ def command(
     """
     settings.check()
     library = studies.library()  # what is wrong in a study is said before the time is spent
-    if resume and (selectors or param or placement or brief or output_file or settings != settings.for_resuming()):
+    selection = selectors or param or placement or brief or beside
+    if resume and (selection or output_file or settings != settings.for_resuming()):
         raise UsageError("--resume goes on with the plan of the session: leave selectors and other settings away")
+    if beside and not selectors:
+        raise UsageError("--beside needs what to measure beside the neighbour: name a probe, such as switch/pipe")
+    neighbours = conditions(beside or [])
     before = sessions.read(resume) if resume else None
     only = before.header.probes if before else None
-    lab = Lab(only=only, selectors=selectors, messages=output.Terminal())
+    lab = Lab(only=only, selectors=[*selectors, *probes_of(neighbours)], messages=output.Terminal())
     if before is not None:
         lab.check_interrupted(before)
         finished = lab.measure(before.header, resume, settings, before=before)
-    elif not (selectors or param or placement or brief):
+    elif neighbours:
+        cases = lab.select(selectors, param or [], placement or [], brief=brief)
+        finished = measure_beside(lab, cases, neighbours, settings, output_file)
+    elif not selection:
         settings = settings.with_budget(FIRST_SESSION) if not settings.quick else settings
         cases = lab.first_session(known=settings.quick)
         planner = Planner(each_case(cases), settings, lab.messages)

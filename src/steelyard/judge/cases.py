@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from steelyard.judge.energy import Energy, energies
 from steelyard.judge.published import Published
 from steelyard.judge.reasons import Fact, Missing, Reason, Said, Why
 from steelyard.judge.samples import CaseRuns, FloatArray, runs_of
@@ -93,6 +94,7 @@ class CaseFinding(Record, frozen=True, kw_only=True):
     loops: Loops | None = None
     real_switch: str | None = None
     title: str | None = None
+    energy: tuple[Energy, ...] = ()
 
     @property
     def called(self) -> str:
@@ -329,6 +331,7 @@ def judge_case(runs: CaseRuns, by_name: dict[str, CaseRuns], session: Session, o
             (one.name for one in runs.descriptor.metrics if (one.per, one.unit) == ("switches", "s")), None
         ),
         title=runs.descriptor.title,
+        energy=energies(runs, session.audits),
     )
 
 

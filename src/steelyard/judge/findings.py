@@ -14,7 +14,9 @@ from steelyard.judge.connections import Holder, holders
 from steelyard.judge.controls import Control, controls, void_reason
 from steelyard.judge.curves import Curve, Matrix, find_curves, find_matrices
 from steelyard.judge.knees import Knee, RatePoint, knees
+from steelyard.judge.loaded import Loaded, loaded
 from steelyard.judge.models import Models, models
+from steelyard.judge.neighbours import Beside, beside
 from steelyard.judge.prices import PriceList, price_lists
 from steelyard.judge.published import Published
 from steelyard.judge.reasons import Missing, Reason
@@ -56,6 +58,8 @@ class Findings(Record, frozen=True, kw_only=True):
     caches: CacheLevels | None = None
     models: Models | None = None
     holders: tuple[Holder, ...] = ()
+    beside: Beside | None = None
+    loaded: tuple[Loaded, ...] = ()
     titles: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
@@ -130,6 +134,8 @@ def judge(session: Session, library: Library | None = None) -> Findings:
         caches=cache_levels(all_runs, session.header.machine.facts),
         models=models(session, cases, all_runs),
         holders=holders(cases),
+        beside=beside(session),
+        loaded=loaded(session, cases),
         skips=(*session.skips, *(unsteady(runs) for runs in all_runs if runs.mostly_unsteady)),
         failures={run.case: run.error or "" for run in session.runs if run.status == "failed"},
         leftovers={run.case: run.leftovers for run in session.runs if run.leftovers},

@@ -64,6 +64,11 @@ def each_case(cases: Sequence[Case]) -> Question:
     return Question(one="case", many="cases", units=lambda _: ordered, blocks=lambda _: plan.FEWEST_BLOCKS)
 
 
+def each_pair(pairs: Sequence[Collection[str]]) -> Question:
+    """A session in which every two cases are to be compared."""
+    return Question(one="comparison", many="comparisons", units=lambda _: pairs, blocks=fewest_blocks)
+
+
 def with_operations(case: PlannedCase, operations: int) -> PlannedCase:
     """The case with so many values that a run has this number of operations at least, which no budget takes away."""
     least = max(2, case.least_values, math.ceil(operations / case.operations))

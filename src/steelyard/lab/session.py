@@ -21,6 +21,7 @@ from steelyard.lab.messages import Messages, Silent
 from steelyard.lab.signals import ended_in_order
 from steelyard.measure import catalog, conduct, machine, plan
 from steelyard.measure.audit import audit
+from steelyard.measure.energy import Meter
 from steelyard.measure.runner import ProcessRunner, scratch_folder
 from steelyard.records import SCHEMA, Audit, Case, End, Header, Line, Resumed, Session, Skip, Variant
 from steelyard.settings import Settings
@@ -133,7 +134,8 @@ class Lab:
         """The header of a new session."""
         settings.check()
         controls = [case for case in plan.controls() if case.probe in self.found.probes]
-        used = {case.probe for case in (*selection, *controls, *self._baselines(selection).values())}
+        helpers = [neighbour.case for variant in variants for neighbour in variant.beside]
+        used = {case.probe for case in (*selection, *controls, *helpers, *self._baselines(selection).values())}
         return Header(
             schema=SCHEMA,
             id=os.urandom(8).hex(),
@@ -261,7 +263,7 @@ class Lab:
             fewer=fewer or {},
             repays=repays,
         )
-        scratch = scratch_folder()
+        scratch, meter = scratch_folder(), Meter()
         try:
             writer = sessions.SessionWriter.reopen(where) if before else sessions.SessionWriter.create(where, header)
             with writer:
@@ -274,9 +276,9 @@ class Lab:
                 if before:
                     append(Resumed(at=sessions.now(), machine_key=self.host.key))
                 else:
-                    for skip in (*self.found.skips, *skips):
+                    for skip in (*self.found.skips, *meter.skips, *skips):
                         append(skip)
-                append(Audit(moment="before", disturbances=audit(self.host)))
+                append(Audit(moment="before", disturbances=audit(self.host), idle_w=meter.idle_w()))
                 runner = ProcessRunner(catalog.native_folder() / "launch", self.host.cpus, scratch, held)
                 with _OutOfTheWay(self.host.cpus):
                     conduct.Conductor(work, runner, append, shown, enough=enough, planner=planner).conduct()

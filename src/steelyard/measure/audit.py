@@ -8,13 +8,14 @@ import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 
 from steelyard.errors import BusyError
-from steelyard.measure.machine import cpu_cgroups, read
+from steelyard.measure import pressure
+from steelyard.measure.machine import read
 from steelyard.records import Disturbance, Machine, Run
+from steelyard.units import counted
 
 #: Share of a run's CPUs that others may take before the run counts as disturbed and is measured again.
 FOREIGN_LIMIT = 0.15
@@ -26,12 +27,11 @@ _TICKS_OF_DOUBT = 2
 _LOOK_S = 0.5
 _LOOK_AGAIN_S = 1.0
 
+#: Share of the time in which some task may wait for a resource.
+_WAITED_LIMIT = {"cpu": 0.1, "memory": 0.02, "io": 0.1}
+
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _USER, _NICE, _SYSTEM, _IDLE, _IOWAIT, _IRQ, _SOFTIRQ, _STEAL = range(8)
-
-
-#: What a cgroup calls the time for which it was stopped, by version 2 and 1, and the unit of that in seconds.
-_THROTTLED = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,28 +71,23 @@ def shares(before: CpuTimes, after: CpuTimes, own_s: float, wall_s: float, cpus:
     return share(after.busy_s - before.busy_s - own_s), share(after.steal_s - before.steal_s)
 
 
-def throttled_s() -> float:
-    """Seconds for which the cgroup of this process, or one above it, was stopped because its quota was used up."""
-    return max((_throttled_s(folder) for folder in cpu_cgroups()), default=0.0)
-
-
-def _throttled_s(folder: Path) -> float:
-    for line in (read(folder / "cpu.stat") or "").splitlines():
-        name, _, number = line.partition(" ")
-        if name in _THROTTLED:
-            return int(number) * _THROTTLED[name]
-    return 0.0
-
-
 def disturbances_of_run(run: Run, *, alone: bool) -> tuple[str, ...]:
-    """Why a run counts as disturbed. ``alone``: the case has one context, so any run delay was caused by others."""
+    """Why a run counts as disturbed. ``alone``: the case has one context, so any run delay was caused by others.
+
+    A neighbour that was put on its CPUs makes it wait, and is no disturbance.
+    """
     found = []
+    alone = alone and all(set(run.cpus).isdisjoint(one.cpus) for one in run.beside)
     if run.foreign_share is not None and run.foreign_share > FOREIGN_LIMIT:
         found.append(f"others used {run.foreign_share:.0%} of its CPUs")
     if run.steal_share is not None and run.steal_share > STEAL_LIMIT:
         found.append(f"the hypervisor stole {run.steal_share:.0%} of its CPUs")
     if run.throttled_s > 0:
-        found.append(f"its cgroup's CPU quota stopped it for {run.throttled_s:.2g} s")
+        found.append(f"{run.throttled_by or 'its CPU quota'} stopped it for {run.throttled_s:.2g} s")
+    if run.heat:
+        found.append(f"heat slowed its CPUs down {counted(run.heat, 'time')}")
+    if (waited := run.waited.get("memory", 0.0)) > _WAITED_LIMIT["memory"]:
+        found.append(f"some task waited for memory {waited:.0%} of the time")
     delay = sum(value.run_delay_ns or 0 for value in run.values) / 1e9
     if alone and run.timed_s and delay / run.timed_s > FOREIGN_LIMIT:
         found.append(f"it waited for its CPU {delay / run.timed_s:.0%} of the time")
@@ -196,6 +191,32 @@ def _limits(machine: Machine) -> Iterator[Disturbance]:
         )
 
 
+def _pressure(machine: Machine) -> Iterator[Disturbance]:
+    for name, what in pressure.RESOURCES.items():
+        share = pressure.waiting_share(name)
+        if share is not None and share > _WAITED_LIMIT[name]:
+            yield _warning(
+                f"some task waited for {what} {share:.0%} of the last 10 s (/proc/pressure/{name})",
+                "stop what else runs, or measure at another time",
+            )
+    seen = pressure.look(machine.cpus)
+    for folder, bucket in seen.buckets.items():
+        if bucket.quota and bucket.stopped:
+            yield _warning(
+                f"the CPU quota of {folder} ({bucket.quota}) has run out {counted(bucket.stopped, 'time')}, and "
+                f"stopped its processes for {bucket.stopped_s:.3g} s",
+                "raise the quota, or measure outside of it: how fast a run is depends on what ran before it",
+            )
+    if seen.heat:
+        yield _note(
+            f"heat has slowed these CPUs down {counted(seen.heat, 'time')} since boot",
+            "cool the machine better; a run in which it happens is measured again",
+        )
+    for device, state in pressure.cooling():
+        if state:
+            yield _warning(f"{device} slows CPUs down against heat (state {state})", "let the machine cool down first")
+
+
 _POLICIES = {
     os.SCHED_BATCH: "SCHED_BATCH",
     os.SCHED_IDLE: "SCHED_IDLE",
@@ -245,6 +266,7 @@ _CHECKS: tuple[Callable[[Machine], Iterator[Disturbance]], ...] = (
     _topology,
     _clock,
     _limits,
+    _pressure,
     _scheduling,
     _ulimits,
 )

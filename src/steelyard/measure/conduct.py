@@ -20,6 +20,7 @@ import msgspec
 
 from steelyard.errors import NothingMeasuredError
 from steelyard.measure import audit, catalog, plan
+from steelyard.measure.beside import Helper
 from steelyard.measure.runner import Outcome, Request, Runner
 from steelyard.records import (
     Case,
@@ -27,6 +28,7 @@ from steelyard.records import (
     End,
     Header,
     Line,
+    Neighbour,
     Plan,
     PlannedCase,
     Run,
@@ -122,6 +124,10 @@ class Conductor:
         self._planner = planner or self._all_cases
         self._budget_s = work.header.budget_s if work.header.blocks is None else None
         self._variants = {variant.label: variant for variant in work.header.variants}
+        #: The variants with neighbours, and the groups whose cases are measured alone and beside neighbours.
+        self._beside = {variant.label for variant in work.header.variants if variant.beside}
+        beside = (case for case in work.header.selection if case.variant in self._beside)
+        self._held_together = {group for case in beside if (group := work.groups.get(case.name))}
         runs = work.before.runs if work.before else ()
         self._spent_before_s = sum(run.wall_s for run in runs)
         self._timed_s = sum(run.timed_s for run in runs if run.role == "block")
@@ -204,7 +210,10 @@ class Conductor:
         return cases
 
     def _pilot(self, case: Case, number: int, seconds_left: float) -> Run:
-        request = self._request(case, values=_PILOT_VALUES, target_ns=self._target_ns(case))
+        target_ns = self._target_ns(case)
+        least_s = plan.BESIDE_S if self._together(case) else 0.0
+        values = max(_PILOT_VALUES, math.ceil(1e9 * least_s / target_ns))
+        request = self._request(case, values=values, target_ns=target_ns)
         outcome = self._runner.run(request)
         run = self._record(case, outcome, role="pilot", block=0, order=number, attempt=1)
         if run.status == "skipped":
@@ -220,14 +229,22 @@ class Conductor:
     def _target_ns(self, case: Case) -> int:
         return min(self._header.target_ns, self._short_values(case) or self._header.target_ns)
 
+    def _together(self, case: Case) -> bool:
+        """Whether a case is measured beside neighbours, or alone to be held against that."""
+        return case.variant in self._beside or self._work.groups.get(case.name) in self._held_together
+
+    def _least_s(self, case: Case) -> float:
+        """How long the timed part of a run has to be at least."""
+        return plan.WARM_S if self._descriptor(case).warms_up else plan.BESIDE_S if self._together(case) else 0.0
+
     def _planned(self, case: Case, run: Run, *, control: bool) -> PlannedCase:
         """What the pilot's run makes of a case. The time of its search is not overhead of later runs."""
         value_s = max(run.timed_s / max(1, len(run.values)), 1e-6)
         descriptor = self._descriptor(case)
-        least_s = plan.WARM_S if descriptor.warms_up else 0.0
+        least_s = self._least_s(case)
         # Bytes get no better by taking longer, so nothing has to be repaid.
         repaid_s = run.overhead_s if self._work.repays and descriptor.metrics[0].over in _TIMES else 0.0
-        if short_ns := self._short_values(case):
+        if (short_ns := self._short_values(case)) and not self._together(case):
             values, longer = plan.short_values_for(value_s, short_ns / 1e9, self._header.values), 1.0
         else:
             values, longer = plan.values_for(repaid_s, value_s, self._header.values, least_s)
@@ -370,7 +387,7 @@ class Conductor:
             case=case,
             program=program,
             # The baseline of a probe in Python need not be one.
-            interpreter=variant.python if variant and catalog.needs_interpreter(program) else None,
+            interpreter=variant.python if variant and variant.python and catalog.needs_interpreter(program) else None,
             environment=variant.environment if variant else {},
             descriptor=self._descriptor(case),
             values=values,
@@ -379,6 +396,13 @@ class Conductor:
             tails_ns=self._tails_ns(case),
             deadline_s=self._work.deadline_s,
             padding=padding,
+            beside=tuple(map(self._helper, variant.beside if variant else ())),
+        )
+
+    def _helper(self, neighbour: Neighbour) -> Helper:
+        probe = neighbour.case.probe
+        return Helper(
+            neighbour=neighbour, program=self._work.programs[probe], descriptor=self._descriptor(neighbour.case)
         )
 
     def _tails_ns(self, case: Case) -> int:

@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
@@ -114,15 +115,20 @@ def cpu_cgroups() -> Iterator[Path]:
             yield from (one for one in (folder, *folder.parents) if one == root or root in one.parents)
 
 
+def cpu_quota(folder: Path) -> str | None:
+    """The quota of CPU time of a cgroup and its period, in µs, or ``max``; None where the folder has none."""
+    if limit := read(folder / "cpu.max"):
+        return limit
+    quota = read(folder / "cpu.cfs_quota_us")
+    return (
+        None if quota is None else "max" if quota.startswith("-") else f"{quota} {read(folder / 'cpu.cfs_period_us')}"
+    )
+
+
 def _cpu_limit() -> str | None:
     """The first limit of CPU time on the way up from this process's cgroup: quota and period in µs, or ``max``."""
-    for folder in cpu_cgroups():
-        if limit := read(folder / "cpu.max"):
-            if not limit.startswith("max"):
-                return limit
-        elif (quota := read(folder / "cpu.cfs_quota_us")) and not quota.startswith("-"):
-            return f"{quota} {read(folder / 'cpu.cfs_period_us')}"
-    return "max"
+    limits = (cpu_quota(folder) for folder in cpu_cgroups())
+    return next((limit for limit in limits if limit and not limit.startswith("max")), "max")
 
 
 _ENVIRONMENT: dict[str, Callable[[], str | None]] = {
@@ -174,6 +180,11 @@ def cpus_for(placement: Placement, allowed: tuple[int, ...]) -> tuple[int, ...]:
             apart = [cpu for cpu in others if cpu not in _siblings(last)]
             partner = (apart or others)[:1]
             return tuple(sorted((*partner, last))) if partner else ()
+
+
+def cpus_beside(where: Literal["other", "same"], run: tuple[int, ...], allowed: tuple[int, ...]) -> tuple[int, ...]:
+    """The CPUs of a neighbour of a run on ``run``; empty where the run leaves none."""
+    return run if where == "same" else tuple(cpu for cpu in allowed if cpu not in run)
 
 
 @contextmanager

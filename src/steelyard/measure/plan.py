@@ -28,6 +28,9 @@ MOST_TIMED_S = 2.5
 #: and the flat start of a shorter series would pass for its steady state. Node 20 gets a tenth quicker after half a
 #: second of promises (depth/js_await), which has to lie before the last quarter of the series.
 WARM_S = 0.8
+#: Shortest timed part of a run beside neighbours, and of its case alone: a neighbour proves its work by batches of some
+#: milliseconds (measure/beside.py), and some of them should end while the run lasts.
+BESIDE_S = 0.04
 #: Fewest blocks that give a 95 % order-statistic interval of the median (2 · 0.5^n ≤ 0.05).
 FEWEST_BLOCKS = 6
 #: How long values are at the shortest, as shares of what was asked for, where a budget has no room for longer ones.

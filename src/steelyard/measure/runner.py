@@ -17,7 +17,7 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -25,7 +25,9 @@ from typing import Literal, Protocol
 import msgspec
 
 from steelyard.errors import ProtocolError
-from steelyard.measure import audit, catalog, protocol
+from steelyard.measure import audit, catalog, pressure, protocol
+from steelyard.measure.beside import AtWork, CannotWorkError, Helper, at_work
+from steelyard.measure.energy import Meter
 from steelyard.measure.machine import cpus_for, read
 from steelyard.records import Case, Descriptor, Meta, Transcript, Value, Watched
 
@@ -46,7 +48,7 @@ _RUN_ID = re.compile("[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One run to be done: with a fixed number of operations, or a target length to find it."""
+    """One run to be done: with a fixed number of operations, or a target length to find it, perhaps beside others."""
 
     case: Case
     program: Path
@@ -59,6 +61,7 @@ class Request:
     padding: int = 0
     interpreter: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    beside: tuple[Helper, ...] = ()
 
 
 class Outcome(Watched, frozen=True, kw_only=True):
@@ -118,6 +121,7 @@ class ProcessRunner:
         self._scratch = scratch
         self._hold = hold
         self._programs: dict[Path, _Identity] = {}
+        self._meter = Meter()
 
     def run(self, request: Request) -> Outcome:
         """Start the probe through the launcher and wait for both."""
@@ -128,11 +132,25 @@ class ProcessRunner:
             return Outcome(started=started, wall_s=0.0, status="skipped", error=reason)
         if changed := self._changed(request.program):
             return Outcome(started=started, wall_s=0.0, status="failed", error=changed, cpus=cpus)
+        try:
+            with at_work(
+                request.beside, cpus, self._cpus, self._scratch, self._start_helper, request.deadline_s
+            ) as neighbours:
+                return self._run(request, cpus, neighbours)
+        except CannotWorkError as error:
+            wall_s = time.monotonic() - clock
+            return Outcome(started=started, wall_s=wall_s, status=error.status, error=str(error), cpus=cpus)
+
+    def _run(self, request: Request, cpus: tuple[int, ...], neighbours: AtWork) -> Outcome:
         run_id = secrets.token_hex(6)
-        before, throttled = audit.cpu_times(cpus), audit.throttled_s()
+        started, clock = time.time(), time.monotonic()
+        neighbours.begin()
+        before, seen, energy = audit.cpu_times(cpus), pressure.look(cpus), self._meter.read()
         output = self._launch(request, cpus, run_id)
         wall_s = time.monotonic() - clock
-        after, throttled_s = audit.cpu_times(cpus), audit.throttled_s() - throttled
+        spent = self._meter.spent(energy)
+        after, pressed = audit.cpu_times(cpus), pressure.between(seen, pressure.look(cpus), wall_s)
+        beside = neighbours.worked()
         try:
             report = msgspec.json.decode(bytes(output.report), type=_Report)
         except msgspec.DecodeError:
@@ -140,9 +158,13 @@ class ProcessRunner:
             lost = f"the launcher did not report: {words or 'it was killed'}"
             left = sweep(self._launcher, run_id, self._scratch)
             return Outcome(started=started, wall_s=wall_s, status="failed", error=lost, cpus=cpus, leftovers=left)
-        own_s = (report.user_ns + report.system_ns) / 1e9
+        own_s = (report.user_ns + report.system_ns) / 1e9 + sum(
+            one.cpu_s for one in beside if not set(cpus).isdisjoint(one.cpus)
+        )
         foreign, steal = audit.shares(before, after, own_s, wall_s, len(cpus))
         status, error, transcript = _judge(request, report, output)
+        if status == "ok":
+            neighbours.prove(beside)
         return Outcome(
             started=started,
             wall_s=wall_s,
@@ -157,8 +179,13 @@ class ProcessRunner:
             peak_rss_bytes=report.peak_rss_kib * 1024,
             foreign_share=foreign,
             steal_share=steal,
-            throttled_s=throttled_s,
+            throttled_s=pressed.throttled_s,
+            throttled_by=pressed.throttled_by,
+            waited=dict(pressed.waited),
+            heat=pressed.heat,
+            energy_j=spent,
             leftovers=_leftovers(report),
+            beside=beside,
         )
 
     def _changed(self, program: Path) -> str | None:
@@ -172,28 +199,54 @@ class ProcessRunner:
             return f"{program} changed while the session ran: begin a new session"
         return None
 
-    def _launch(self, request: Request, cpus: tuple[int, ...], run_id: str) -> _Output:
-        limit = DISK_FILE_LIMIT if "disk" in request.descriptor.uses else FILE_LIMIT
-        read_end, write_end = os.pipe()
-        command = [
+    def _command(
+        self,
+        program: Sequence[str],
+        descriptor: Descriptor,
+        cpus: tuple[int, ...],
+        run_id: str,
+        deadline_s: float,
+        report: int,
+    ) -> list[str]:
+        """The launcher with this program: where it runs, how long and with which limits, and where to report."""
+        limit = DISK_FILE_LIMIT if "disk" in descriptor.uses else FILE_LIMIT
+        return [
             str(self._launcher),
             *("--run-id", run_id, "--parent", str(os.getpid())),
             *("--cpus", ",".join(map(str, cpus))),
-            *("--deadline-ms", str(int(request.deadline_s * 1000))),
+            *("--deadline-ms", str(int(deadline_s * 1000))),
             *("--file-limit", str(limit)),
             *("--scratch", str(self._scratch / run_id)),
-            *("--report", str(write_end)),
+            *("--report", str(report)),
             "--",
-            *catalog.command(request.program, request.interpreter),
-            *protocol.run_arguments(
-                request.case,
-                values=request.values,
-                deadline_s=request.deadline_s,
-                operations=request.operations,
-                target_ns=request.target_ns,
-                tails_ns=request.tails_ns,
-            ),
+            *program,
         ]
+
+    def _start_helper(
+        self, helper: Helper, cpu: int, run_id: str, arguments: list[str], deadline_s: float
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self._command(
+                [*catalog.command(helper.program), *arguments], helper.descriptor, (cpu,), run_id, deadline_s, report=1
+            ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=self._hold,
+            env={**os.environ, **catalog.ENVIRONMENT, "STEELYARD_RUN_ID": run_id},
+        )
+
+    def _launch(self, request: Request, cpus: tuple[int, ...], run_id: str) -> _Output:
+        read_end, write_end = os.pipe()
+        arguments = protocol.run_arguments(
+            request.case,
+            values=request.values,
+            deadline_s=request.deadline_s,
+            operations=request.operations,
+            target_ns=request.target_ns,
+            tails_ns=request.tails_ns,
+        )
+        program = [*catalog.command(request.program, request.interpreter), *arguments]
         environment = {
             **os.environ,
             **catalog.ENVIRONMENT,
@@ -203,7 +256,7 @@ class ProcessRunner:
         }
         try:
             process = subprocess.Popen(
-                command,
+                self._command(program, request.descriptor, cpus, run_id, request.deadline_s, write_end),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -5,19 +5,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Literal
 
 from steelyard.nouns.base import Placement, Record, Scalar
 
 _CASE_NAME = re.compile(r"(?P<probe>[a-z0-9_]+/[a-z0-9_]+)(?:\[(?P<parameters>[^\]]*)\])?(?:@(?P<placement>[a-z]+))?")
-
-
-class Variant(Record, frozen=True, kw_only=True):
-    """A way in which the same cases are run: with another environment, from another folder, by another interpreter."""
-
-    label: str
-    environment: dict[str, str] = {}
-    probes: str | None = None
-    python: str | None = None
 
 
 class Case(Record, frozen=True, kw_only=True):
@@ -38,6 +30,31 @@ class Case(Record, frozen=True, kw_only=True):
     def __hash__(self) -> int:
         """Hash of the name: the parameters are a mapping."""
         return hash(self.name)
+
+
+class Neighbour(Record, frozen=True, kw_only=True):
+    """What works beside each run of a variant: a case, again and again, once on each of these CPUs.
+
+    ``where``: the CPUs that the run leaves to others, or those of the run itself. ``does``: the same in words, a verb
+    with its object.
+    """
+
+    case: Case
+    where: Literal["other", "same"]
+    does: str
+
+
+class Variant(Record, frozen=True, kw_only=True):
+    """A way in which the same cases are run.
+
+    It may be with another environment, from another folder, by another interpreter or beside neighbours.
+    """
+
+    label: str
+    environment: dict[str, str] = {}
+    probes: str | None = None
+    python: str | None = None
+    beside: tuple[Neighbour, ...] = ()
 
 
 class CasePattern(Record, frozen=True, kw_only=True):

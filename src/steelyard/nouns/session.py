@@ -133,10 +133,14 @@ class Skip(Record, frozen=True, kw_only=True, tag="skip", tag_field="type"):
 
 
 class Audit(Record, frozen=True, kw_only=True, tag="audit", tag_field="type"):
-    """What disturbed the machine at a moment of the session."""
+    """What disturbed the machine at a moment of the session.
+
+    ``idle_w``: several looks at what it takes while it is idle, by domain.
+    """
 
     moment: Literal["before", "after"]
     disturbances: tuple[Disturbance, ...]
+    idle_w: dict[str, tuple[Reading, ...]] = {}
 
 
 class Plan(Record, frozen=True, kw_only=True, tag="plan", tag_field="type"):
@@ -146,8 +150,22 @@ class Plan(Record, frozen=True, kw_only=True, tag="plan", tag_field="type"):
     blocks: Block
 
 
+class Worked(Record, frozen=True, kw_only=True):
+    """What a neighbour did while a run went on: its operations on each of its CPUs, and their CPU time together."""
+
+    case: str
+    cpus: tuple[int, ...]
+    operations: tuple[Count, ...]
+    cpu_s: Seconds
+
+
 class Watched(Record, frozen=True, kw_only=True):
-    """What the lab saw of a process; shares are of its CPUs over its wall time."""
+    """What the lab saw of a process; shares are of its CPUs over its wall time.
+
+    ``foreign_share`` is without what its neighbours took, who are in ``beside``. ``throttled_by``: the quota of CPU
+    time that stopped it, in words. ``waited``: shares of the time in which some task waited, by resource.
+    ``heat``: how often heat slowed its CPUs down. ``energy_j``: of the whole machine meanwhile, by domain.
+    """
 
     started: Seconds
     wall_s: Seconds
@@ -162,7 +180,12 @@ class Watched(Record, frozen=True, kw_only=True):
     foreign_share: Reading | None = None
     steal_share: Reading | None = None
     throttled_s: Seconds = 0.0
+    throttled_by: str = ""
+    waited: dict[str, Reading] = {}
+    heat: Count = 0
+    energy_j: dict[str, Reading] = {}
     leftovers: tuple[str, ...] = ()
+    beside: tuple[Worked, ...] = ()
 
 
 class Run(Watched, frozen=True, kw_only=True, tag="run", tag_field="type"):

@@ -18,10 +18,12 @@ import altair as alt
 import vl_convert
 
 from steelyard.judge.comparisons import Compared, Comparisons
+from steelyard.judge.loaded import Loaded
 from steelyard.judge.models import Models, Standing
 from steelyard.judge.plots import Plot, ReferencePoint, Series, Spot
 from steelyard.judge.report import Report
 from steelyard.limits import V8_BYTES, require_addresses
+from steelyard.show import loaded as in_loaded
 from steelyard.show import models as in_models
 from steelyard.show import naming
 from steelyard.show.comparison import interval as change_interval
@@ -735,6 +737,60 @@ def models(found: Models, title: str, theme: Theme = PAGE) -> Row:
     return drawing.spec(title, _ROW * len(lines))
 
 
+# --- latency by bandwidth ---------------------------------------------------------------------------------------------
+
+
+def loaded_looks(found: Sequence[Loaded], theme: Theme = PAGE) -> dict[str, tuple[str, str]]:
+    """Shape and colour of each curve, by what is the same along it in words."""
+    names = dict.fromkeys(naming.settings(one.fixed) for one in found)
+    looks = [(_SHAPES[n % len(_SHAPES)], theme.series[n % len(theme.series)]) for n in range(len(names))]
+    return dict(zip(names, looks, strict=True))
+
+
+def loaded(found: Sequence[Loaded], title: str, theme: Theme = PAGE) -> Row:
+    """How long an operation takes by the bandwidth that others have meanwhile, on log axes: a line a curve."""
+    rows = [
+        {
+            "series": naming.settings(one.fixed),
+            "x": point.bandwidth.median,
+            "value": point.latency.median,
+            "low": point.latency.median if point.latency.low is None else point.latency.low,
+            "high": point.latency.median if point.latency.high is None else point.latency.high,
+            "tip": f"{naming.called(one.title, one.fixed)}\n{format_quantity(point.latency.median, 's')} at "
+            f"{format_quantity(point.bandwidth.median, 'B/s')}",
+        }
+        for one in found
+        for point in one.points
+        if point.bandwidth.median > 0 and point.latency.median > 0
+    ]
+    points = [point for one in found for point in one.points]
+    looks = loaded_looks(found, theme)
+    shapes, colours = ([look[part] for look in looks.values()] for part in (0, 1))
+    scale = alt.Scale(type="log", nice=False, padding=10)
+    x = alt.X("x:Q", scale=scale, axis=_quantity_axis("B/s", [point.bandwidth.median for point in points]))
+    axis = _quantity_axis("s", [point.latency.median for point in points])
+    y, low = alt.Y("value:Q", scale=scale, axis=axis), alt.Y("low:Q", scale=scale, axis=axis)
+    legend = _legend(theme) if len(looks) > 1 else None
+    colour = alt.Color("series:N", scale=_in_order(list(looks), colours), legend=legend)
+    shape = alt.Shape("series:N", scale=_in_order(list(looks), shapes), legend=legend)
+    seen = _picked(1, "series")
+    drawing = _Drawing(theme)
+    drawing.add(
+        "loaded",
+        rows,
+        lambda chart: chart.mark_rule(strokeWidth=1.5).encode(x=x, y=low, y2="high:Q", color=colour, opacity=seen),
+    )
+    drawing.add("loaded", rows, lambda chart: chart.mark_line().encode(x=x, y=y, color=colour, opacity=seen))
+    drawing.add(
+        "loaded",
+        rows,
+        lambda chart: chart.mark_point(size=45, filled=True).encode(
+            x=x, y=y, color=colour, shape=shape, opacity=seen, tooltip="tip:N"
+        ),
+    )
+    return drawing.spec(title, _HEIGHT)
+
+
 # --- who waits how long -----------------------------------------------------------------------------------------------
 
 #: Below this a wait cannot be told from none; a log scale has no zero.
@@ -835,6 +891,8 @@ def files(report: Report) -> dict[str, Row]:
                     found[plot.id] = curves(plot, FILE)
         if of_models := judged.findings.models:
             found[f"{judged.prefix}models"] = models(of_models, in_models.TITLE, FILE)
+        if curves_under_load := judged.findings.loaded:
+            found[f"{judged.prefix}loaded"] = loaded(curves_under_load, in_loaded.TITLE, FILE)
     for number, compared in enumerate(report.comparisons):
         cases = sorted(compared.cases, key=lambda case: (-case.ratio, case.case))
         if cases:

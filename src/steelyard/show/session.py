@@ -15,7 +15,21 @@ from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Curve, Matrix, way_of
 from steelyard.judge.findings import Findings
 from steelyard.judge.prices import MARGIN, PriceList
-from steelyard.show import caches, comparison, connections, figure_text, models, naming, reasons, steps, tables, void
+from steelyard.show import (
+    caches,
+    comparison,
+    connections,
+    energy,
+    figure_text,
+    loaded,
+    models,
+    naming,
+    neighbours,
+    reasons,
+    steps,
+    tables,
+    void,
+)
 from steelyard.show.console import Cell, Console, grid, lines, words
 from steelyard.show.doubts import grouped, listed, said_once, show_disturbances, show_skips
 from steelyard.units import format_duration, format_quantity
@@ -61,6 +75,9 @@ def show(findings: Findings, console: Console, *, whole: bool = False) -> None:
             _curve(curve, alike[_question_of(curve.probe)], console)
     listed(console, "how much they keep up with", (figure_text.knee(knee) for knee in findings.knees))
     listed(console, "how much more several do than one", (figure_text.scaling(one) for one in findings.scalings))
+    loaded.show(findings.loaded, console)
+    listed(console, neighbours.TITLE, neighbours.sentences(findings.beside))
+    listed(console, energy.TITLE, energy.sentences(findings.cases))
     _caches(findings, console)
     _doubts(findings, alike, console)
     _foot(findings, console)
@@ -386,7 +403,15 @@ def _foot(findings: Findings, console: Console) -> None:
 
 def as_json(findings: Findings) -> list[dict[str, Any]]:
     """One object a case; controls and baselines are marked as such."""
-    return [{**_case_as_json(case), "void": findings.void} for case in findings.cases]
+    return [
+        {**_case_as_json(case), **_beside_as_json(findings, case), "void": findings.void} for case in findings.cases
+    ]
+
+
+def _beside_as_json(findings: Findings, case: CaseFinding) -> dict[str, Any]:
+    found = findings.beside
+    suffers = found.of(case.case) if found else None
+    return {"beside": neighbours.as_json(suffers, found.margin)} if found and suffers else {}
 
 
 def _case_as_json(case: CaseFinding) -> dict[str, Any]:
@@ -399,6 +424,7 @@ def _case_as_json(case: CaseFinding) -> dict[str, Any]:
         "control": case.control,
         "others": [_figure_as_json(figure) for figure in case.others],
         "caveats": list(case.caveats),
+        **({"energy": msgspec.to_builtins(case.energy)} if case.energy else {}),
         **({"counters": [_figure_as_json(figure) for figure in case.counters]} if case.counters else {}),
     }
 

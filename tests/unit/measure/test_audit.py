@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from steelyard.errors import BusyError
-from steelyard.measure import audit
+from steelyard.measure import audit, pressure
 from steelyard.measure.audit import CpuTimes, shares
 from tests.making import a_machine, a_run, a_value
 
@@ -136,26 +136,43 @@ def test_the_busiest_cpu_counts_not_the_mean_of_all(monkeypatch):
     assert audit.busiest_share(range(64), seconds=0.01) == 1.0
 
 
-def test_a_run_that_a_quota_stopped_is_disturbed():
-    assert audit.disturbances_of_run(a_run(throttled_s=0.05), alone=True) == (
-        "its cgroup's CPU quota stopped it for 0.05 s",
+def test_a_run_that_a_quota_stopped_is_disturbed_and_the_quota_is_named():
+    assert audit.disturbances_of_run(a_run(throttled_s=0.05), alone=True) == ("its CPU quota stopped it for 0.05 s",)
+    by = "the CPU quota of /sys/fs/cgroup/own (50000 of each 100000 µs), 3 times,"
+    [said] = audit.disturbances_of_run(a_run(throttled_s=0.05, throttled_by=by), alone=True)
+    assert said == f"{by} stopped it for 0.05 s"
+
+
+def test_heat_and_waiting_for_memory_disturb_a_run():
+    run = a_run(heat=2, waited={"cpu": 0.9, "memory": 0.12, "io": 0.9})
+    assert audit.disturbances_of_run(run, alone=True) == (
+        "heat slowed its CPUs down 2 times",
+        "some task waited for memory 12% of the time",
     )
+    assert audit.disturbances_of_run(a_run(waited={"memory": 0.001}), alone=True) == ()
 
 
-def test_the_throttling_of_the_cgroup_and_of_those_above_it_is_read(tmp_path, monkeypatch):
-    own = tmp_path / "above" / "own"
-    own.mkdir(parents=True)
-    (own / "cpu.stat").write_text("usage_usec 7\nnr_throttled 1\nthrottled_usec 1500\n")
-    (own.parent / "cpu.stat").write_text("throttled_usec 2500000\n")
-    monkeypatch.setattr(audit, "cpu_cgroups", lambda: iter([own, own.parent, tmp_path]))
-    assert audit.throttled_s() == pytest.approx(2.5)
-    (own / "cpu.stat").write_text("nr_throttled 1\nthrottled_time 3500000000\n")  # version 1 counts nanoseconds
-    assert audit.throttled_s() == pytest.approx(3.5)
+def test_what_the_machine_says_of_pressure_is_said_with_what_to_do(monkeypatch):
+    shares = {"cpu": 0.5, "memory": 0.0, "io": None}
+    bucket = pressure.Bucket(quota="50000 of each 100000 µs", stopped=7, stopped_s=0.25)
+    monkeypatch.setattr(pressure, "waiting_share", shares.get)
+    monkeypatch.setattr(pressure, "look", lambda _: pressure.Seen(buckets={"/sys/fs/cgroup/own": bucket}, heat=3))
+    monkeypatch.setattr(pressure, "cooling", lambda: iter([("Processor", 2), ("intel_powerclamp", 0)]))
+    found = [item.what for item in audit._pressure(a_machine())]
+    assert found == [
+        "some task waited for a CPU 50% of the last 10 s (/proc/pressure/cpu)",
+        "the CPU quota of /sys/fs/cgroup/own (50000 of each 100000 µs) has run out 7 times, and stopped its processes "
+        "for 0.25 s",
+        "heat has slowed these CPUs down 3 times since boot",
+        "Processor slows CPUs down against heat (state 2)",
+    ]
 
 
-def test_a_machine_without_cgroups_throttles_nothing(monkeypatch):
-    monkeypatch.setattr(audit, "cpu_cgroups", lambda: iter(()))
-    assert audit.throttled_s() == 0
+def test_a_machine_under_no_pressure_has_nothing_to_say(monkeypatch):
+    monkeypatch.setattr(pressure, "waiting_share", lambda _: 0.0)
+    monkeypatch.setattr(pressure, "look", lambda _: pressure.Seen())
+    monkeypatch.setattr(pressure, "cooling", lambda: iter(()))
+    assert list(audit._pressure(a_machine())) == []
 
 
 @pytest.mark.parametrize(

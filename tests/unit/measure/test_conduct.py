@@ -9,7 +9,7 @@ from steelyard.keep import session as sessions
 from steelyard.measure import plan
 from steelyard.measure.conduct import SENTINELS
 from steelyard.measure.runner import MockRunner, Outcome
-from steelyard.records import Audit, End, Plan, ProbeFacts, Run, Skip
+from steelyard.records import Audit, End, Neighbour, Plan, ProbeFacts, Run, Skip, Variant
 from tests.making import NULL_CASE, Silence, a_case, a_descriptor, a_header, a_metric, conducted
 
 FAST, SLOW = a_case("example/fast"), a_case("example/slow")
@@ -455,6 +455,41 @@ def test_where_blocks_tell_more_than_values_a_long_start_is_not_repaid():
     long_start = runner(trouble=lambda request, _: msgspec.structs.replace(runner().run(request), wall_s=1.0))
     planned = {case.case: case for case in plan_of(conducted(header(values=5), long_start, repays=False)).cases}
     assert (planned[FAST].values, planned[SLOW].values) == (5, 5)
+
+
+def beside_a_sleeper(case, **more):
+    """The case, the same beside a sleeper, and a header and groups for both."""
+    neighbour = Neighbour(case=a_case("beside/sleeper"), where="other", does="sleeps")
+    other = msgspec.structs.replace(case, variant="beside sleeper")
+    variant = Variant(label="beside sleeper", beside=(neighbour,))
+    made = header(case, other, FAST, probes=(a_descriptor("beside/sleeper"),), variants=(variant,), **more)
+    return other, made, {case.name: case.name, other.name: case.name}
+
+
+def test_a_case_beside_neighbours_is_run_with_them_and_right_before_or_after_itself_alone():
+    other, made, groups = beside_a_sleeper(SLOW)
+    measured = runner()
+    lines = conducted(made, measured, groups=groups)
+    helpers = {request.case.name: [one.name for one in request.beside] for request in measured.requests}
+    assert helpers[other.name] == ["beside/sleeper@same"]
+    assert helpers[SLOW.name] == helpers[FAST.name] == []
+    for block in (1, 2, 3):
+        order = {run.case: run.order for run in runs(lines, role="block", block=block)}
+        assert abs(order[SLOW.name] - order[other.name]) == 1
+
+
+def test_runs_beside_neighbours_are_so_long_that_these_can_prove_their_work_and_those_alone_are_alike():
+    other, made, groups = beside_a_sleeper(SLOW, target_ns=1_000_000, values=2)
+    measured = runner()
+    planned = {one.case.name: one for one in plan_of(conducted(made, measured, groups=groups)).cases}
+    for name in (SLOW.name, other.name):
+        one = planned[name]
+        assert one.values * one.operations * COSTS[SLOW.name] >= 0.9 * plan.BESIDE_S
+        assert one.least_values == one.values
+    assert planned[SLOW.name].operations == planned[other.name].operations
+    assert planned[FAST.name].values * planned[FAST.name].operations * COSTS[FAST.name] < plan.BESIDE_S / 2
+    pilot = next(request for request in measured.requests if request.case.name == other.name)
+    assert pilot.values * pilot.target_ns / 1e9 >= plan.BESIDE_S
 
 
 def test_no_more_time_to_go_is_said_than_the_budget_leaves():

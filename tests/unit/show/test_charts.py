@@ -6,11 +6,13 @@ import xml.etree.ElementTree as ET
 import msgspec
 import pytest
 
+from steelyard.judge.findings import judge
 from steelyard.judge.plots import Bound
 from steelyard.judge.report import report as reported
 from steelyard.show import charts
 from tests.reporting import MARKUP, a_full_session, a_report, hostile
 from tests.unit.judge.sessions import steady, weighed
+from tests.unit.judge.test_loaded import CURVE, session
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +144,15 @@ def test_a_row_has_the_title_of_its_mechanism_and_no_two_rows_are_one():
         *("message/pipe", "message/pipe (channel_b)", "message/channel_c", "message/channel_d"),
         *("message/channel_e", "message/channel_f"),
     }
+
+
+def test_latency_by_bandwidth_is_a_mark_a_point_and_a_file_has_it(report):
+    [found] = judge(session(CURVE)).loaded
+    rows = charts.loaded([found], "a title")["datasets"]["loaded"]
+    assert [round(row["x"] / 1e9) for row in rows] == [1, 10, 20]
+    assert rows[-1]["tip"].endswith("200 ns at 20.0 GB/s")
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+    assert "loaded" not in charts.files(report)
 
 
 def test_a_layer_without_data_is_left_out(report):

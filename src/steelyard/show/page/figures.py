@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from steelyard.judge.comparisons import Compared, Comparisons
+from steelyard.judge.loaded import Loaded
 from steelyard.judge.models import Models
 from steelyard.judge.plots import Plot, Series
 from steelyard.show import charts, naming, steps
+from steelyard.show import loaded as in_loaded
 from steelyard.show import models as in_models
 from steelyard.show.comparison import interval, verdict
 from steelyard.show.naming import PLACES
@@ -274,6 +276,20 @@ def models(name: str, found: Models) -> Markup:
         charts.models(found, in_models.TITLE),
         [],
         f"{in_models.TITLE}: {len(found.titles)} models under {len(found.loads)} loads, as in the tables below.",
+    )
+
+
+def loaded(name: str, found: Sequence[Loaded]) -> Markup:
+    """Latency by the bandwidth of others; the tables below it have the same."""
+    looks = charts.loaded_looks(found)
+    return _figure(
+        name,
+        _sentence(in_loaded.TITLE).rstrip("."),
+        ["Each point is a case; the more the others move, the further to the right."],
+        charts.loaded(found, in_loaded.TITLE),
+        [_button(key, _swatch(shape, colour)) for key, (shape, colour) in looks.items()] if len(looks) > 1 else [],
+        f"{in_loaded.TITLE}: {len(found)} curves, as in the tables below.",
+        *(table(in_loaded.HEADS, in_loaded.rows(one), caption=in_loaded.title(one)) for one in found),
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import math
 
+import msgspec
+
 from steelyard.judge.caches import PROBE
 from steelyard.judge.cases import CaseFinding, Figure
 from steelyard.judge.curves import Matrix
 from steelyard.judge.models import QUESTION
 from steelyard.judge.plots import question_of
 from steelyard.judge.report import Judged
-from steelyard.show import caches, connections, figure_text, models, naming
+from steelyard.show import caches, connections, energy, figure_text, loaded, models, naming, neighbours
 from steelyard.show.page import figures
 from steelyard.show.page.markup import Markup, fold, joined, listed, named, table, tag
 from steelyard.units import counted, format_interval, format_quantity
@@ -69,6 +71,9 @@ def _question(judged: Judged, question: str, cases: list[CaseFinding]) -> Markup
             *([listed(figure_text.knee(knee) for knee in knees)] if knees else []),
             *([listed(figure_text.scaling(one) for one in scalings)] if scalings else []),
             *(_matrix(matrix, alike) for matrix in matrices),
+            *_loaded(judged, question),
+            *_beside(judged, question),
+            *_energy(cases),
             *_caches(judged, question),
             fold(
                 f"Every figure of {question}",
@@ -118,6 +123,28 @@ def _connections(judged: Judged, question: str) -> list[Markup]:
     title = naming.capital(connections.TITLE)
     held = table(connections.heads(columns), connections.rows(found, columns), caption=title)
     return [tag("h3", title), held, tag("p", connections.LEGEND)]
+
+
+def _beside(judged: Judged, question: str) -> list[Markup]:
+    found = judged.findings.beside
+    cases = [one for one in found.cases if question_of(one.case.probe) == question] if found else []
+    if found is None or not cases:
+        return []
+    of_question = msgspec.structs.replace(found, cases=tuple(cases), left_out=())
+    return [tag("h3", naming.capital(neighbours.TITLE)), listed(neighbours.sentences(of_question))]
+
+
+def _loaded(judged: Judged, question: str) -> list[Markup]:
+    found = [one for one in judged.findings.loaded if question_of(one.probe) == question]
+    if not found:
+        return []
+    said = (f"{naming.called(one.title, one.fixed)}: {loaded.sentence(one)}" for one in found)
+    return [figures.loaded(f"{judged.prefix}loaded-{question}", found), listed(said)]
+
+
+def _energy(cases: list[CaseFinding]) -> list[Markup]:
+    said = energy.sentences(cases)
+    return [tag("h3", naming.capital(energy.TITLE)), listed(said)] if said else []
 
 
 def _caches(judged: Judged, question: str) -> list[Markup]:

@@ -17,6 +17,7 @@ from steelyard.records import Skip
 from steelyard.show.page import claims, comparing, doubts, explained, figures, markup, method, results, studies
 from steelyard.show.page.markup import Markup, tag
 from tests.reporting import BIMODAL, MARKUP, PUBLISHED, a_full_session, a_report, the_golden_session
+from tests.unit.judge import test_energy, test_loaded, test_neighbours
 from tests.unit.judge.sessions import steady, weighed
 
 
@@ -242,3 +243,18 @@ def test_a_figure_in_parts_has_a_button_for_each_and_all_its_points_in_its_table
     assert parts == [("true", "0", "one CPU"), ("false", "1", "unpinned")]
     assert figure.count('data-series="') == len(names)
     assert all(f">{case}</span>" in figure for case in costs)
+
+
+def test_what_neighbours_do_energy_and_latency_by_bandwidth_stand_with_their_question():
+    def pages(session):
+        [judged] = report([session]).sessions
+        return {name: contents for _, name, contents in results.questions(judged)}
+
+    beside = pages(test_neighbours.session(steady(1e-6, 12), steady(1.4e-6, 12)))["example"]
+    assert "<h3>What neighbours do to it</h3><ul><li>pipe (one CPU) suffers 1.4 times" in beside
+    energy = pages(test_energy.session([2.0] * 8))["example"]
+    assert "<h3>Energy of one operation, less what idle takes</h3><ul><li>example/steady" in energy
+    loaded = pages(test_loaded.session(test_loaded.CURVE))["cache"]
+    assert 'id="loaded-cache"' in loaded
+    assert "load, size 64, one CPU: at 20.0 GB/s it takes 2 times" in loaded
+    assert "neighbours" not in loaded
