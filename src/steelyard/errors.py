@@ -112,6 +112,18 @@ class LoadError(SteelyardError):
     exit_code = 81
 
 
+class PublishError(SteelyardError):
+    """A session may not be published, because nobody should rely on it, or could not be signed."""
+
+    exit_code = 82
+
+
+class GalleryError(SteelyardError):
+    """A gallery or a published session is missing, malformed or changed, or its figures cannot be true."""
+
+    exit_code = 83
+
+
 class Interrupted(KeyboardInterrupt):
     """A signal asked the program to end: it passes where Ctrl-C passes, and its exit code says which it was."""
 

@@ -10,6 +10,7 @@ from steelyard.nouns.base import *  # noqa: F403
 from steelyard.nouns.case import *  # noqa: F403
 from steelyard.nouns.fleet import *  # noqa: F403
 from steelyard.nouns.foreign import *  # noqa: F403
+from steelyard.nouns.gallery import *  # noqa: F403
 from steelyard.nouns.live import *  # noqa: F403
 from steelyard.nouns.numbers import *  # noqa: F403
 from steelyard.nouns.probe import *  # noqa: F403

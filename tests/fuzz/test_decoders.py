@@ -102,6 +102,12 @@ FOREIGN = (
     },
     {"results": [{"command": "x/y[a=1]@same", "times": [1.5, 2.5]}]},
     {"results": [{"command": "x", "measurements": [{"time_wall_clock": {"value": 1.5, "unit": "second"}}]}]},
+    {
+        "benchmark": [{"benchmark_id": "x:y", "unit": "ns", "higher_is_better": 0}],
+        "benchmark_score": [
+            {"vendor_id": "v", "server_id": "s", "benchmark_id": "x:y", "score": 1.5, "config": {"a": 1}}
+        ],
+    },
 )
 
 
@@ -110,6 +116,7 @@ FOREIGN = (
 @example(msgspec.json.encode(FOREIGN[1]))
 @example(msgspec.json.encode(FOREIGN[2]))
 @example(msgspec.json.encode(FOREIGN[3]))
+@example(msgspec.json.encode(FOREIGN[4]))
 def test_a_broken_foreign_file_is_imported_judged_and_exported_or_refused(contents):
     try:
         header, lines = imported.lines(formats.read(contents, "file"), contents, "2020-01-02T03:04:05+00:00", {})

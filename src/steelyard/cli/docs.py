@@ -15,7 +15,7 @@ from steelyard.show import formats, reference
 
 
 def command(folder: Path) -> None:
-    """Write the man page and the reference: commands, probes, claims, published figures, the session file.
+    """Write the man page and the reference: commands, probes, claims, published figures, the files.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ def command(folder: Path) -> None:
         "claims": reference.claims(others.claims),
         "published": reference.published(others.figures),
         "session-file": reference.session_file(),
+        "published-session": reference.published_session(),
         "formats": formats.page(),
     }
     for name, text in pages.items():

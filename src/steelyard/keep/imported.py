@@ -67,7 +67,7 @@ def lines(file: ForeignFile, contents: bytes, at: str, versions: Mapping[str, st
             status="ok",
             operations=1,
             values=tuple(_value(cost, sample.unit) for cost in costs),
-            caveats=doubts,
+            caveats=(*doubts, *sample.caveats),
         )
         for order, (case, sample) in enumerate(zip(cases, file.samples, strict=True))
         for number, costs in enumerate(sample.values or [(cost,) for cost in sample.runs], start=1)

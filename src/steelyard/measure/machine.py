@@ -31,6 +31,7 @@ from steelyard.errors import BusyError
 from steelyard.records import Machine, Placement
 
 _CPU = Path("/sys/devices/system/cpu")
+_DMI = Path("/sys/class/dmi/id")
 # One lock for all users of the machine, on purpose; tests, whose figures nobody reads, name others.
 _LOCK = Path(os.environ.get("STEELYARD_LOCK", "/tmp/steelyard-machine.lock"))  # noqa: S108
 _LOCK_POLL_S = 0.05
@@ -131,6 +132,11 @@ def _cpu_limit() -> str | None:
     return next((limit for limit in limits if limit and not limit.startswith("max")), "max")
 
 
+def _instance_type() -> str | None:
+    """What the cloud calls this kind of machine, where the firmware says it: of the large ones only Amazon's does."""
+    return read(_DMI / "product_name") if read(_DMI / "sys_vendor") == "Amazon EC2" else None
+
+
 _ENVIRONMENT: dict[str, Callable[[], str | None]] = {
     "kernel": platform.release,
     "kernel version": platform.version,
@@ -143,6 +149,9 @@ _ENVIRONMENT: dict[str, Callable[[], str | None]] = {
     "transparent huge pages": _huge_pages,
     "timer slack ns": _timer_slack_ns,
     "cgroup cpu limit": _cpu_limit,
+    "microcode": lambda: _cpuinfo().get("microcode"),
+    "platform": lambda: read(_DMI / "sys_vendor"),
+    "instance type": _instance_type,
     "boot id": lambda: read("/proc/sys/kernel/random/boot_id"),
 }
 

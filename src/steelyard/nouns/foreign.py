@@ -11,6 +11,7 @@ class ForeignSample(Record, frozen=True, kw_only=True):
 
     ``processes_known``: a run is a process; else the numbers are repetitions inside one process.
     ``values``: those that the number of each run stands for, by ``statistic``; empty where the file keeps none.
+    ``caveats``: what the file says of this benchmark alone.
     """
 
     name: str
@@ -20,6 +21,7 @@ class ForeignSample(Record, frozen=True, kw_only=True):
     processes_known: bool
     values: tuple[tuple[float, ...], ...] = ()
     statistic: Statistic = "median"
+    caveats: tuple[str, ...] = ()
 
 
 class ForeignFile(Record, frozen=True, kw_only=True):

@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
@@ -31,6 +28,7 @@ from steelyard.show.page import (
     studies,
     study,
 )
+from steelyard.show.page.document import Part, document, sections
 from steelyard.show.page.markup import Markup, definitions, fold, joined, tag
 
 #: Signs of a command in the head of the page.
@@ -45,10 +43,6 @@ def _script() -> Markup:
     return Markup(bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
 
 
-def _hash(contents: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(contents.encode()).digest()).decode()}'"
-
-
 def page(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> str:
     """The whole page; ``outcomes`` is what its check against the rules gave. Raises OutOfMemoryError as charts do."""
     return _document(_title(report), *_body(report, outcomes))
@@ -58,48 +52,28 @@ def study_page(found: Sequence[Replication]) -> str:
     """Studies that were run again, as one page."""
     several = len(found) > 1
     parts = [
-        _Part(name, f"{one.source.name}: {title}" if several else title, contents)
+        Part(name, f"{one.source.name}: {title}" if several else title, contents)
         for one in found
         for name, title, contents in study.parts(one)
     ]
     header = joined(piece for one in found for piece in study.head(one))
     footer = f"Made by Steelyard from {found[0].session.path}."
     title = f"Steelyard: {', '.join(one.source.name for one in found)}"
-    return _document(title, *_sections(header, parts, footer))
+    return _document(title, *sections(header, parts, footer))
 
 
 def simulation_page(found: Sequence[Simulated], typed: str) -> str:
     """Loads under several schedulers, as one page; ``typed`` is the command that made it."""
     names = [f"load-{number}" for number in range(len(found))]
-    parts = [_Part(name, one.title, simulation.load(one, name)) for name, one in zip(names, found, strict=True)]
+    parts = [Part(name, one.title, simulation.load(one, name)) for name, one in zip(names, found, strict=True)]
     footer = f"Made by Steelyard from {', '.join(one.load for one in found)}."
-    return _document(
-        "Steelyard: simulated schedulers", *_sections(joined(simulation.head(found, typed)), parts, footer)
-    )
+    return _document("Steelyard: simulated schedulers", *sections(joined(simulation.head(found, typed)), parts, footer))
 
 
 def _document(title: str, *body: Markup) -> str:
-    """A page with everything inline, in which nothing but its own style and script can act."""
+    """A page that draws its figures itself."""
     require_addresses(V8_BYTES, "the page")
-    style = Markup((_ASSETS / "style.css").read_text())
-    script = _script()
-    # Nothing but these two texts may act: no network, no evaluated text, no inline handler, no form, no frame.
-    policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)} 'unsafe-hashes'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        tag("style", style),
-    )
-    tip = tag("div", id="tip", role="presentation")
-    whole = tag("body", *body, tip, tag("script", script, type="module"))
-    return f'<!doctype html>\n<html lang="en">{head}{whole}</html>\n'
+    return document(title, *body, tag("div", id="tip", role="presentation"), script=_script())
 
 
 def _title(report: Report) -> str:
@@ -107,73 +81,53 @@ def _title(report: Report) -> str:
     return f"Steelyard: {first.machine.get('cpu', 'a machine')}, {first.started[:10]}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A section of the page and its place in the contents."""
-
-    name: str
-    title: str
-    contents: Markup
-
-
 def _body(report: Report, outcomes: tuple[rules.RuleOutcome, ...]) -> list[Markup]:
     several = len(report.sessions) > 1
-    parts = [_Part("comparison", "Compared", comparing.comparisons(report))] if several else []
+    parts = [Part("comparison", "Compared", comparing.comparisons(report))] if several else []
     for number, judged in enumerate(report.sessions):
         own = _session_parts(judged)
         if number == 0 and _answered(judged):
             # The first screenful is that of the answers.
-            own[0] = _Part(own[0].name, own[0].title, joined([own[0].contents, _facts(report)]))
+            own[0] = Part(own[0].name, own[0].title, joined([own[0].contents, _facts(report)]))
         if number == 0:
             parts += own
         else:
             inside = [tag("section", tag("h3", part.title), part.contents, id=part.name) for part in own]
             title = naming.capital(judged.label)
-            parts.append(_Part(f"session-{number}", title, fold(f"All of {judged.label}, {_when(judged)}", *inside)))
+            parts.append(Part(f"session-{number}", title, fold(f"All of {judged.label}, {_when(judged)}", *inside)))
     parts += [
-        _Part("error-rates", "How often we are wrong", method.error_rates(report)),
-        _Part("rules", "Twelve rules", method.self_check(outcomes)),
-        _Part("repeat", "How to repeat it", _repeat(report)),
+        Part("error-rates", "How often we are wrong", method.error_rates(report)),
+        Part("rules", "Twelve rules", method.self_check(outcomes)),
+        Part("repeat", "How to repeat it", _repeat(report)),
     ]
     footer = (
         f"Made by Steelyard {report.sessions[0].setup.versions.get('steelyard', '')} from "
         f"{', '.join(judged.findings.path for judged in report.sessions)}."
     )
-    return _sections(joined(_head(report)), parts, footer)
+    return sections(joined(_head(report)), parts, footer)
 
 
-def _sections(head: Markup, parts: Sequence[_Part], footer: str) -> list[Markup]:
-    """The body of a page: its head with the contents, the sections, and what it was made from."""
-    links = [tag("a", part.title, href=f"#{part.name}") for part in parts]
-    return [
-        tag("a", "Skip to the results", href=f"#{parts[0].name}", class_="skip"),
-        tag("header", head, tag("nav", *links, aria_label="contents")),
-        tag("main", *(tag("section", tag("h2", part.title), part.contents, id=part.name) for part in parts)),
-        tag("footer", tag("p", footer)),
-    ]
-
-
-def _session_parts(judged: Judged) -> list[_Part]:
+def _session_parts(judged: Judged) -> list[Part]:
     prefix = judged.prefix
     return [
         *(
-            [_Part(f"{prefix}answers", "In short", answers.answers(judged.answers, judged.picture))]
+            [Part(f"{prefix}answers", "In short", answers.answers(judged.answers, judged.picture))]
             if _answered(judged)
             else []
         ),
-        _Part(f"{prefix}prices", "The price list", results.prices(judged)),
-        *(_Part(name, title.capitalize(), contents) for name, title, contents in results.questions(judged)),
+        Part(f"{prefix}prices", "The price list", results.prices(judged)),
+        *(Part(name, title.capitalize(), contents) for name, title, contents in results.questions(judged)),
         *(
-            [_Part(f"{prefix}made-of", "What costs are made of", explained.explained(judged.explanations))]
+            [Part(f"{prefix}made-of", "What costs are made of", explained.explained(judged.explanations))]
             if explained.whole(judged.explanations)
             else []
         ),
-        _Part(
+        Part(
             f"{prefix}claims",
             "What others say",
             joined([claims.claims(judged.claims), studies.studies(judged.findings.tables, judged.studies)]),
         ),
-        _Part(f"{prefix}doubts", "Doubts", doubts.doubts(judged.findings)),
+        Part(f"{prefix}doubts", "Doubts", doubts.doubts(judged.findings)),
     ]
 
 

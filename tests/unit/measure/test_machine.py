@@ -54,6 +54,21 @@ def test_the_key_outlives_a_reboot_a_new_kernel_and_another_governor(monkeypatch
     assert after.key == before.key
 
 
+@pytest.mark.parametrize(
+    ("vendor", "product", "instance"),
+    [("Amazon EC2", "m7a.large", "m7a.large"), ("Google", "Google Compute Engine", "unknown"), (None, None, "unknown")],
+)
+def test_the_instance_type_is_known_where_the_firmware_says_it(tmp_path, monkeypatch, vendor, product, instance):
+    if vendor:
+        (tmp_path / "sys_vendor").write_text(f"{vendor}\n")
+        (tmp_path / "product_name").write_text(f"{product}\n")
+    monkeypatch.setattr(machine, "_DMI", tmp_path)
+    environment = machine.survey().environment
+    assert environment["instance type"] == instance
+    assert environment["platform"] == (vendor or "unknown")
+    assert environment["microcode"]
+
+
 def test_the_key_has_nothing_of_clock_speed_host_name_or_kernel():
     facts = " ".join(f"{name} {fact}" for name, fact in machine._facts().items())
     assert os.uname().release not in facts

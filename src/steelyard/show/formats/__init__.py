@@ -108,6 +108,8 @@ def read(contents: bytes, path: str) -> ForeignFile:
         data: Any = msgspec.json.decode(contents)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise SessionFileError(f"{path} is neither a session nor a JSON file: {error}") from error
+    if isinstance(data, list):  # rows of a table, as a service answers
+        data = {"rows": data}
     for module in readers.values():
         if isinstance(data, dict) and module.recognises(data):
             try:
@@ -144,4 +146,5 @@ def _checked_sample(sample: ForeignSample) -> ForeignSample:
         raise ValueError(
             f"{name!r} has the value {wrong:g}: a cost is above zero, and not above {most:g} {sample.unit}"
         )
-    return msgspec.structs.replace(sample, name=name)
+    caveats = tuple(visible(caveat)[:_LONGEST_NAME] for caveat in sample.caveats)
+    return msgspec.structs.replace(sample, name=name, caveats=caveats)

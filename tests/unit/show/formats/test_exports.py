@@ -70,6 +70,7 @@ def test_a_hostile_session_is_written_with_all_its_cases(name):
         ("junit", []),
         ("markdown", []),
         ("hdr", [RATE_CASE, SIZE_CASE]),
+        ("spare-cores", []),
     ],
 )
 def test_what_a_format_cannot_hold_is_left_out_with_a_word(name, left_out):
