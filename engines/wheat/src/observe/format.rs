@@ -76,14 +76,23 @@ pub enum Format {
 impl Format {
     /// What a head says of a request.
     pub fn entry(&self, head: &Head, peer: Option<IpAddr>, began_ns: u64) -> Entry {
-        let field = |name: &str| {
-            let mut found = head.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
-            found.next_back().map(|header| header.value.to_vec())
-        };
+        let (mut referer, mut user_agent, mut user) = (None, None, None);
+        for header in head.headers {
+            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+            match header.name.len() {
+                7 if is("referer") => referer = Some(header.value.to_vec()),
+                10 if is("user-agent") => user_agent = Some(header.value.to_vec()),
+                13 if is("authorization") => user = user_of(header.value),
+                _ => {}
+            }
+        }
         let named = match self {
             Self::Layout(layout) if !layout.names.is_empty() => {
                 let mut named = Named { layout: layout.clone(), values: vec![None; layout.names.len()] };
-                named.look_up(Of::RequestHeader, field);
+                named.look_up(Of::RequestHeader, |name| {
+                    let mut found = head.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
+                    found.next_back().map(|header| header.value.to_vec())
+                });
                 Some(named)
             }
             _ => None,
@@ -93,9 +102,9 @@ impl Format {
             method: head.method.as_bytes().to_vec(),
             target: head.raw_target.as_bytes().to_vec(),
             version: Some(head.minor),
-            referer: field("referer"),
-            user_agent: field("user-agent"),
-            user: field("authorization").and_then(|value| user_of(&value)),
+            referer,
+            user_agent,
+            user,
             began_ns: Some(began_ns),
             named,
             ..Entry::default()
@@ -156,11 +165,11 @@ fn write_field(out: &mut Vec<u8>, clock: &Clock, field: Field, entry: &Entry, to
         Field::Time => write!(out, "[{}]", clock.common),
         Field::RequestLine => return request_line(out, entry),
         Field::Protocol => return version(out, entry),
-        Field::Status => write!(out, "{}", entry.status),
-        Field::Bytes => write!(out, "{}", entry.bytes),
-        Field::Seconds => write!(out, "{}", took.as_secs()),
-        Field::Milliseconds => write!(out, "{}", took.as_millis()),
-        Field::Microseconds => write!(out, "{}", took.as_micros()),
+        Field::Status => return number(out, entry.status),
+        Field::Bytes => return number(out, entry.bytes),
+        Field::Seconds => return number(out, took.as_secs()),
+        Field::Milliseconds => return number(out, took.as_millis()),
+        Field::Microseconds => return number(out, took.as_micros()),
         Field::DecimalSeconds => write!(out, "{}.{:06}", took.as_secs(), took.subsec_micros()),
         Field::Process => write!(out, "<{}>", std::process::id()),
         Field::Query => return escape(out, query.map_or(&b""[..], |at| &entry.target[at + 1..]), b"\\x"),
@@ -188,10 +197,10 @@ fn write_field(out: &mut Vec<u8>, clock: &Clock, field: Field, entry: &Entry, to
 }
 
 fn version(out: &mut Vec<u8>, entry: &Entry) {
-    let _ = match entry.version {
-        Some(minor) => write!(out, "HTTP/1.{minor}"),
-        None => write!(out, "-"),
-    };
+    match entry.version {
+        Some(minor) => out.extend_from_slice(&[b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'0' + minor]),
+        None => out.push(b'-'),
+    }
 }
 
 fn request_line(out: &mut Vec<u8>, entry: &Entry) {
@@ -247,14 +256,20 @@ fn peer(out: &mut Vec<u8>, peer: Option<IpAddr>) {
 /// Printable ASCII as it is; quote, backslash and everything else as `prefix` and two hexadecimal digits.
 fn escape(out: &mut Vec<u8>, bytes: &[u8], prefix: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for &byte in bytes {
-        if matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\' {
-            out.push(byte);
-        } else {
-            out.extend_from_slice(prefix);
-            out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-        }
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    let mut rest = bytes;
+    loop {
+        let (plain, other) = rest.split_at(rest.iter().position(|byte| !is_plain(*byte)).unwrap_or(rest.len()));
+        out.extend_from_slice(plain);
+        let Some((byte, after)) = other.split_first() else { return };
+        out.extend_from_slice(prefix);
+        out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        rest = after;
     }
+}
+
+fn number(out: &mut Vec<u8>, value: impl itoa::Integer) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Date and time in UTC, made anew once a second.
