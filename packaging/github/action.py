@@ -292,23 +292,23 @@ def _of_this_machine(base: Path, new: Path) -> bool:
     return session.read(base).header.machine.key == session.read(new).header.machine.key
 
 
-def _judged(base: str, head: str, inputs: Inputs, written: Sequence[object]) -> tuple[int, str]:
-    """Exit code and JSON of `steelyard check`.
+def _judged(base: str, head: str, inputs: Inputs, written: Sequence[object]) -> tuple[int, str, bool]:
+    """Exit code and JSON of `steelyard check`, and whether it compared two sessions.
 
-    Of two sessions where that was asked for and is possible, else of two folders of probes, measured in turn.
+    It does where that was asked for and is possible, and else measures two folders of probes in turn.
     """
     new = probes_of(_tree(), head, inputs)
     judging = ["--margin", inputs.threshold, *_measuring(inputs), *written, "--json"]
     if inputs.against == "session":
         session = _measured_alone(new, head, inputs)
         if _of_this_machine(_kept(base, inputs), session):
-            return _steelyard("check", _kept(base, inputs), session, *judging, probes=new)
+            return *_steelyard("check", _kept(base, inputs), session, *judging, probes=new), True
         print(
             f"steelyard: the cache has no session of {base[:12]} of such a machine: both are measured now", flush=True
         )
     with _checked_out(base) as tree:
         old = probes_of(tree, base, inputs)
-        return _steelyard("check", old.name, new.name, *shlex.split(inputs.selectors), *judging)
+        return *_steelyard("check", old.name, new.name, *shlex.split(inputs.selectors), *judging), False
 
 
 def check() -> int:
@@ -318,10 +318,11 @@ def check() -> int:
     base, head = commits(inputs, _event())
     junit, table = _work() / "junit.xml", _work() / "table.md"
     _body().unlink(missing_ok=True)
-    code, printed = _judged(base, head, inputs, ("--junit", junit, "--markdown", table))
+    code, printed, sessions = _judged(base, head, inputs, ("--junit", junit, "--markdown", table))
     if code not in _VERDICTS:
         raise UsageError(f"steelyard check ended with exit code {code}; what it said stands above")
-    verdict, sentence = _VERDICTS[code], conclusion(json.loads(printed), base[:12], inputs.threshold)
+    verdict = _VERDICTS[code]
+    sentence = conclusion(json.loads(printed), base[:12], inputs.threshold, sessions=sessions)
     _output(verdict=verdict, junit=junit, markdown=table)
     said = f"### Steelyard: {verdict}\n\n{sentence}\n\n{table.read_text()}\n"
     _append("GITHUB_STEP_SUMMARY", said)
@@ -331,8 +332,11 @@ def check() -> int:
     return code if fails else 0
 
 
-def conclusion(cases: Sequence[dict[str, Any]], base: str, threshold: str) -> str:
-    """One sentence on what `steelyard check --json` found: what is worse, and what the undecided ones need."""
+def conclusion(cases: Sequence[dict[str, Any]], base: str, threshold: str, *, sessions: bool) -> str:
+    """One sentence on what `steelyard check --json` found: what is worse, and what the undecided ones need.
+
+    sessions: two sessions were compared, which no number of blocks brings nearer to each other.
+    """
     from steelyard.units import counted, format_duration
 
     if not cases:
@@ -349,7 +353,12 @@ def conclusion(cases: Sequence[dict[str, Any]], base: str, threshold: str) -> st
         told = [case for case in undecided if case["more_blocks"] is not None]
         needs = f"{len(undecided)} of {among} {_are(undecided)} undecided"
         if len(told) < len(undecided):
-            needs += f"; too near the threshold of {threshold} for any number of blocks: {_names(undecided, told)}"
+            names = _names(undecided, told)
+            needs += (
+                f"; two sessions cannot tell {names}: give `against: commit`"
+                if sessions
+                else f"; too near the threshold of {threshold} for any number of blocks: {names}"
+            )
         if told:
             blocks = max(case["n"] + case["more_blocks"] for case in told)
             seconds = [case["more_seconds"] for case in told if case["more_seconds"] is not None]

@@ -234,7 +234,12 @@ def a_case(name, verdict, *, worse=False, n=6, more=None, seconds=None, void=Non
     ],
 )
 def test_the_conclusion_is_a_sentence_that_says_what_to_do(cases, said):
-    assert action.conclusion(cases, "base", "2%").startswith(said)
+    assert action.conclusion(cases, "base", "2%", sessions=False).startswith(said)
+
+
+def test_what_two_sessions_cannot_tell_is_to_be_measured_in_turn():
+    said = action.conclusion([a_case("a", "undecided")], "base", "2%", sessions=True)
+    assert said == "1 of 1 case is undecided; two sessions cannot tell a: give `against: commit`."
 
 
 @pytest.mark.parametrize(("undecided", "code"), [("pass", 0), ("fail", 2)])
@@ -244,7 +249,7 @@ def test_what_an_undecided_verdict_does_is_chosen(undecided, code, runner, repos
     monkeypatch.setenv("INPUT_UNDECIDED", undecided)
     (runner.folder / "steelyard" / "table.md").write_text("a table\n")
     cases = [a_case("work/wild@same", "undecided", more=14, seconds=60)]
-    monkeypatch.setattr(action, "_judged", lambda *_: (2, json.dumps(cases)))
+    monkeypatch.setattr(action, "_judged", lambda *_: (2, json.dumps(cases), False))
     assert action.main(["check"]) == code
     assert runner.outputs()["verdict"] == "undecided"
 
@@ -408,6 +413,6 @@ def test_a_command_that_takes_three_times_as_long_is_found_in_earnest(against, r
         repository.git("checkout", "--quiet", commits[2])
     done = judged(runner, base=commits[1], **inputs)
     assert "the cache has no session" not in done.stdout
-    if done.returncode != 1 and runner.outputs()["verdict"] in ("undecided", "error"):
+    if runner.outputs()["verdict"] == "undecided":
         pytest.skip(f"others use this machine: {done.stdout}")
     assert done.returncode == 1, done.stdout + done.stderr
