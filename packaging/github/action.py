@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import steelyard
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.errors import BusyError, SteelyardError, UsageError
 
 _VERDICTS = {0: "pass", 1: "worse", 2: "undecided"}
 #: Pages of a hundred comments in which ours is looked for.
@@ -319,6 +319,8 @@ def check() -> int:
     junit, table = _work() / "junit.xml", _work() / "table.md"
     _body().unlink(missing_ok=True)
     code, printed, sessions = _judged(base, head, inputs, ("--junit", junit, "--markdown", table))
+    if code == BusyError.exit_code:
+        raise BusyError("others use the machine of this job too much for a verdict: run the job again")
     if code not in _VERDICTS:
         raise UsageError(f"steelyard check ended with exit code {code}; what it said stands above")
     verdict = _VERDICTS[code]

@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from steelyard.errors import UsageError
+from steelyard.errors import BusyError, UsageError
 from steelyard.measure import catalog
 from tests import processes
 from tests.long import LONG
@@ -254,6 +254,15 @@ def test_what_an_undecided_verdict_does_is_chosen(undecided, code, runner, repos
     assert runner.outputs()["verdict"] == "undecided"
 
 
+def test_a_machine_that_is_not_free_is_said(runner, monkeypatch, capfd):
+    for name, value in runner.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(action, "_judged", lambda *_: (BusyError.exit_code, "", False))
+    assert action.main(["check"]) == BusyError.exit_code
+    assert "::error title=Steelyard::others use the machine of this job" in capfd.readouterr().out
+    assert runner.outputs()["verdict"] == "error"
+
+
 @pytest.mark.parametrize(
     ("event", "asked", "wanted"),
     [
@@ -413,6 +422,6 @@ def test_a_command_that_takes_three_times_as_long_is_found_in_earnest(against, r
         repository.git("checkout", "--quiet", commits[2])
     done = judged(runner, base=commits[1], **inputs)
     assert "the cache has no session" not in done.stdout
-    if runner.outputs()["verdict"] == "undecided":
+    if runner.outputs()["verdict"] == "undecided" or done.returncode == BusyError.exit_code:
         pytest.skip(f"others use this machine: {done.stdout}")
     assert done.returncode == 1, done.stdout + done.stderr
