@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of create/virtual_thread and switch/virtual_handoff as benchmarks of JMH. Both go on inside a virtual
-// thread, as in the probes; its start and end are spread over a thousand operations.
+// thread, as in the probes; its start and end are spread over as many operations as a probe does at once.
 package peers;
 
 import java.util.concurrent.SynchronousQueue;
@@ -11,7 +11,7 @@ import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
 
 public class jmh {
-    static final int OPERATIONS = 1000;
+    static final int OPERATIONS = 10_000;
     static volatile long sink;
 
     static void inVirtual(Runnable body) throws InterruptedException {

@@ -3,7 +3,7 @@
 
 One line a run that counts, tagged with its case, and nothing is merged: a run is a process. Times are in nanoseconds,
 with two significant digits, which is how probes count them. Only what a probe timed one by one has a histogram
-(``wake/*``); other cases are left out, as are all figures.
+(``wake/*``, and others in a session with ``--tails``); other cases are left out, as are all figures.
 """
 
 from __future__ import annotations
