@@ -12,18 +12,18 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from steelyard.errors import LoadError, UsageError
-from steelyard.judge.cases import CaseFinding
-from steelyard.judge.findings import Findings
-from steelyard.judge.stats.summary import summarise
-from steelyard.judge.studies import library as studies
-from steelyard.judge.studies import plain
 from steelyard.records import Record, Summary
 from steelyard.units import parse_duration
+
+# What takes long to import (studies, numpy) is imported where it is needed: by then the simulator is at work.
+if TYPE_CHECKING:
+    from steelyard.judge.cases import CaseFinding
+    from steelyard.judge.findings import Findings
 
 #: What a load is simulated under where nothing else is said.
 POLICIES = ("linux_2_0_30", "changed", "sorted", "o1", "cfs", "eevdf")
@@ -168,7 +168,7 @@ def read(place: str, contents: bytes) -> Load:
     try:
         load = msgspec.toml.decode(contents, type=Load)
     except msgspec.ValidationError as error:
-        raise LoadError(f"{place}: {plain(error)}") from error
+        raise LoadError(f"{place}: {_plain(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise LoadError(f"{place} is no TOML: {error}") from error
     load = msgspec.structs.replace(load, place=place)
@@ -176,12 +176,18 @@ def read(place: str, contents: bytes) -> Load:
     return load
 
 
+def _plain(error: msgspec.ValidationError) -> str:
+    from steelyard.judge.studies import plain
+
+    return plain(error)
+
+
 def _recording(place: str, head: bytes) -> Load:
     try:
         recorded = msgspec.json.decode(head, type=Recorded)
     except msgspec.DecodeError as error:
         raise LoadError(
-            f"{place} is no recording ({plain(error) if isinstance(error, msgspec.ValidationError) else error}): "
+            f"{place} is no recording ({_plain(error) if isinstance(error, msgspec.ValidationError) else error}): "
             "`steelyard observe --record FILE` makes one"
         ) from error
     return Load(
@@ -633,21 +639,24 @@ def calibrated(findings: Findings, kernel: str, policy: str, answers: Sequence[R
     )
 
 
-def _published() -> Mapping[str, tuple[float, str]]:
+@cache
+def published() -> Mapping[str, tuple[float, str]]:
     """Value and unit of every published figure, by its mechanism."""
+    from steelyard.judge.studies import library as studies
+
     return {one.figure.mechanism: (one.figure.value, one.figure.unit) for one in studies().figures}
 
 
 def published_yield(load: Load, policy: str, contexts: int) -> float | None:
     """What was measured of a yield among so many contexts, in seconds, where somebody did."""
     mechanism = load.published.get(policy, "").replace("{contexts}", str(contexts))
-    value, _ = _published().get(mechanism, (None, ""))
+    value, _ = published().get(mechanism, (None, ""))
     return value
 
 
 def held(load: Load, answers: Mapping[str, Request]) -> tuple[Held, ...]:
     """What was measured of a load beside what each policy gives, as the simulator answers."""
-    known = _published()
+    known = published()
     return tuple(
         Held(
             mechanism=one.mechanism,
@@ -680,6 +689,8 @@ def _of_class(one: ClassSeen) -> dict[str, float]:
 
 def compared(load: Load, runs: Mapping[str, Sequence[Seen]]) -> tuple[Compared, ...]:
     """The classes of the load that are held against each other, under every policy: ratios within each run."""
+    from steelyard.judge.stats.summary import summarise
+
     found = []
     for one in load.compared:
         for policy, seen in runs.items():
@@ -704,6 +715,8 @@ def held_against(runs: Mapping[str, Sequence[Seen]]) -> tuple[Against, ...]:
     """Every simulated policy over the kernel, figure by figure: ratios of the runs of one seed."""
     if KERNEL not in runs:
         return ()
+    from steelyard.judge.stats.summary import summarise
+
     real = [figures(one) for one in runs[KERNEL]]
     found = []
     for policy, simulated in runs.items():

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from steelyard.errors import InstallationError, LoadError, SessionFileError, SteelyardError, UsageError
 from steelyard.judge import simulation
-from steelyard.judge.findings import Findings, judge
 from steelyard.judge.simulation import HERE, KERNEL, Costs, Fitted, Load, Request, Seen, Simulated, Way
 from steelyard.keep import session as sessions
 from steelyard.lab.output import for_a_command
@@ -20,6 +22,9 @@ from steelyard.measure import catalog, machine
 from steelyard.measure import observe as live
 from steelyard.measure.recording import tick_ns
 from steelyard.records import Record
+
+if TYPE_CHECKING:
+    from steelyard.judge.findings import Findings
 
 #: In place of policies: every one that can be simulated.
 ALL = "all"
@@ -119,6 +124,8 @@ def names_of(given: str | None, load: Load) -> list[str]:
 
 def _measured(path: Path | None) -> Findings | None:
     """The session that was named, or else the newest one if there is one."""
+    from steelyard.judge.findings import judge
+
     if path is not None:
         return judge(sessions.read(path))
     try:
@@ -183,9 +190,12 @@ def simulate(
     way = Way(costs=costs, cpus=cpus, length_ns=length_ns, tick_ns=(tick_ns() or 0) if load.model == "tasks" else 0)
     known = {one.name: one for one in policies()}
     titles = {name: known[name].title for name in names if name in known}
-    answers = {
-        name: ask(*(one for each in seeds for one in simulation.requests(load, name, way, each))) for name in titles
-    }
+    asked = [[one for each in seeds for one in simulation.requests(load, name, way, each)] for name in titles]
+    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:  # each waits for a simulator
+        said = pool.map(lambda requests: ask(*requests), asked)
+        if load.measured or load.published:
+            simulation.published()  # read meanwhile
+        answers = dict(zip(titles, said, strict=True))
     told = Simulated(
         load=load.place,
         title=load.title,
