@@ -14,7 +14,7 @@ from benchmarks.peers import Peer
 
 _KINDS = {"thread": "threads", "process": "processes"}
 #: Ours, by the name of theirs.
-_PROGRAMS = {
+PROGRAMS = {
     "getppid1": "scale/system_call[{settings}]",
     "page_fault1": "scale/page_fault[{settings},mib=128]",
     "mmap1": "scale/map[{settings}]",
@@ -48,7 +48,7 @@ def _peer(name: str, case: str, kind: str, contexts: int) -> Peer:
 
 PEERS = tuple(
     _peer(name, case, kind, contexts)
-    for name, case in _PROGRAMS.items()
+    for name, case in PROGRAMS.items()
     for kind in _KINDS
     for contexts in sorted({1, len(os.sched_getaffinity(0))})
 )

@@ -128,6 +128,8 @@ static void setup(struct probe_run *run)
         probe_skip("the program cannot be opened: %s", strerror(errno));
     close(fd);
     snprintf(program.path, sizeof program.path, "/proc/self/fd/%d", program.fd);
+    if (spawn_all(program.path, 1) != 1)
+        probe_skip("a program that lies in the working folder does not run: start the probe in one that is not mounted noexec");
     run->state = &program;
 }
 

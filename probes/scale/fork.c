@@ -5,7 +5,7 @@
  * Overhead: the loop and a count, nanoseconds.  Limits: those of create/fork. Of threads all children are copies of one
  * address space, whose lock each fork() takes.
  * Assembly: go_on contains (call|bl)\s.*<_Fork|(call|bl)\s.*<fork
- * Source: fork1 of will-it-scale (Blanchard 2010). */
+ * Source: lat_proc fork of lmbench (McVoy & Staelin, USENIX 1996), here by many at a time. */
 #define _GNU_SOURCE
 #include "scale.h"
 
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
         .title = "fork, by many",
         .question = "Do several CPUs create several times as many processes as one?",
         .operation = "one fork(), _exit() in the child and waitpid() in the parent",
-        .source = "will-it-scale fork1 (Blanchard 2010)",
+        .source = "lmbench lat_proc fork (McVoy & Staelin, USENIX 1996), here by many at a time",
         .work_bytes = sizeof(struct work), .go_on = go_on,
     }, argc, argv);
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.peers import will_it_scale
 from steelyard.judge import explain, studies
 from steelyard.judge.claims import Flat, Growth, Range
 from steelyard.lab import studies as lab_studies
@@ -87,6 +88,12 @@ def test_the_page_about_lebench_has_the_operations_and_cases_of_its_table():
     (table,) = (item.outline for item in studies.library().tables if item.source.name == "lebench")
     (ours,) = (column for column in table.column if column.era == "now")
     assert rows == list(zip(table.rows, table.cases(ours), strict=True))
+
+
+def test_the_page_about_will_it_scale_has_the_programs_that_ours_are_held_against():
+    page = Path(__file__).parents[2] / "docs/reference/will-it-scale.md"
+    rows = re.findall(r"^\| (\w+) \| [^|]+ \| `(\w+/\w+)", page.read_text(), re.MULTILINE)
+    assert rows == [(name, case.partition("[")[0]) for name, case in will_it_scale.PROGRAMS.items()]
 
 
 def test_every_case_that_a_study_names_can_be_one_of_its_probe(probes):
