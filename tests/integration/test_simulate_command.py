@@ -215,18 +215,19 @@ def test_where_nothing_can_be_done_the_reason_is_the_error(laboratory):
     assert "sched-ext: kernel: the tasks ext sleeper may not be ext: " in words(done.stderr)
 
 
-def test_a_load_that_needs_rights_is_left_out_with_the_reason(laboratory):
+@pytest.mark.parametrize(("nice", "started_with"), [(-5, ()), (0, ("nice", "-n", "5"))])
+def test_a_load_that_needs_rights_is_left_out_with_the_reason(laboratory, nice, started_with):
     (laboratory.folder / "real.toml").write_text(
-        'title = "x"\nlength = "50ms"\n[[tasks]]\nname = "a"\nforever = true\nnice = -5\npolicy = "other"\n'
+        f'title = "x"\nlength = "50ms"\n[[tasks]]\nname = "a"\nforever = true\nnice = {nice}\npolicy = "other"\n'
     )
     setpriv = processes.tool("setpriv")
     command = processes.command("simulate", "real.toml", "--policy", "kernel,eevdf")
     laboratory.temporary.mkdir(exist_ok=True)
     done = subprocess.run(
-        [setpriv, "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice", *command],
+        [*started_with, setpriv, "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice", *command],
         cwd=laboratory.folder, env=laboratory.environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     if "setpriv:" in done.stderr:
         pytest.skip("only root can give a right up for a command")
     assert done.returncode == 0, done.stderr
-    assert "left out: kernel: the tasks a may not be other with nice -5" in words(done.stdout)
+    assert f"left out: kernel: the tasks a may not be other with nice {nice}" in words(done.stdout)

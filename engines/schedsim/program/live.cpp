@@ -187,7 +187,8 @@ void take_policy(const Mix::Class &kind)
     level.sched_priority = real_time ? sched_get_priority_min(found->policy) : 0;
     const auto self = static_cast<id_t>(syscall(SYS_gettid));
     if (sched_setscheduler(0, found->policy, &level) != 0 ||
-        (!real_time && kind.nice != 0 && setpriority(PRIO_PROCESS, self, kind.nice) != 0))
+        (!real_time && getpriority(PRIO_PROCESS, self) != kind.nice && // that of who started us, it may be
+         setpriority(PRIO_PROCESS, self, kind.nice) != 0))
         throw std::runtime_error("the tasks " + kind.name + " may not be " + kind.policy + " with nice " +
                                  std::to_string(kind.nice) + " (" + std::strerror(errno) +
                                  "): that needs the right CAP_SYS_NICE");
