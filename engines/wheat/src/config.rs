@@ -155,7 +155,7 @@ pub struct Config {
     #[arg(long = "error-page", value_name = "STATUS=FILE", help_heading = ANSWERS, value_parser = os(error_page))]
     pub error_pages: Vec<ErrorPage>,
     /// Compress answers for clients that accept it, by the first of these codings that the client likes best: gzip, br, zstd,
-    /// each perhaps with a level, such as gzip:6,br:4,zstd:3
+    /// each perhaps with a level, such as gzip:4,br:4,zstd:3
     #[arg(
         long, value_name = "CODINGS", default_value = "off", help_heading = COMPRESSION, value_parser = or_off(codings),
     )]

@@ -135,7 +135,7 @@ impl Coding {
     fn levels(self) -> (RangeInclusive<u32>, u32) {
         match self {
             Self::Identity => (0..=0, 0),
-            Self::Gzip => (1..=9, 6),
+            Self::Gzip => (1..=9, 4),
             Self::Brotli => (0..=11, 4),
             Self::Zstd => (1..=19, 3),
         }
