@@ -48,6 +48,11 @@ def _objections(of: Publication, today: str) -> Iterator[str]:
     probes = {probe.probe: probe for probe in of.probes}
     yield from (f"it has {name} twice" for name in _twice([probe.probe for probe in of.probes]))
     yield from (f"it has {name} twice" for name in _twice([case.case for case in of.cases]))
+    yield from (
+        f"{name} is not measured by {probe.main}, which it says is its main metric"
+        for name, probe in probes.items()
+        if probe.main not in probe.metrics
+    )
     for case in of.cases:
         probe = probes.get(case.case.partition("[")[0].partition("@")[0])
         if probe is None:

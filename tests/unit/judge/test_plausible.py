@@ -111,6 +111,8 @@ def test_its_parts_belong_together(good):
     assert "twice" in said(cases=(first, first))
     assert "twice" in said(probes=(*good.probes, good.probes[0]))
     assert "does not describe" in said(probes=good.probes[1:])
+    unused = msgspec.structs.replace(good.probes[0], probe="call/unused", main="other")
+    assert "call/unused is not measured by other" in said(probes=(*good.probes, unused))
     assert "the metric other" in said(
         cases=(msgspec.structs.replace(first, figures=first.figures | {"other": first.figures["operation"]}),)
     )

@@ -73,6 +73,8 @@ def _index(of: Gallery) -> str:
         joined(
             [
                 tag("a", one.called, href=_page_of_probe(one.probe.probe)),
+                " ",
+                tag("span", one.probe.probe, class_="case"),
                 f", on {counted(len({entry.machine.key for row in one.rows for entry in row.entries}), 'machine')}",
             ]
         )
@@ -211,7 +213,7 @@ def _row(row: Row, unit: str, *, priced: bool) -> Markup:
         )
         for entry in row.entries
     ]
-    return joined([tag("p", tag("code", row.case)), table(heads, rows, caption=row.case)])
+    return table(heads, rows, caption=row.case)
 
 
 def _usd(entry: Entry) -> str:
