@@ -65,14 +65,19 @@ def measure_beside(
     conditions: Mapping[str, Sequence[Wanted]],
     settings: Settings,
     output: Path | None,
+    *,
+    repays: bool = True,
 ) -> Session:
-    """Measure these cases alone and beside neighbours, in the same blocks, with blocks enough to compare each pair."""
+    """Measure these cases alone and beside neighbours, in the same blocks, with blocks enough to compare each pair.
+
+    ``repays``: see conduct.Work.
+    """
     wanted = beside(lab, cases, conditions)
     question = each_pair(wanted.pairs)
     settings = enough_blocks(question, settings, len(wanted.pairs), settings.planned_blocks or 0, lab.messages)
     header = lab.header(wanted.cases, settings, wanted.variants)
     planner = Planner(question, settings, lab.messages)
-    return lab.measure(header, output, settings, groups=wanted.groups, planner=planner)
+    return lab.measure(header, output, settings, groups=wanted.groups, planner=planner, repays=repays)
 
 
 def _place(case: Case, allowed: tuple[int, ...]) -> Where:
