@@ -755,7 +755,8 @@ static void time_one_by_one(struct probe_run *run, uint64_t length_ns)
  * is over. */
 static void settle(struct probe_run *run)
 {
-    if (run->placement != PROBE_FREE)
+    const int pinned = parameter_index(run->probe, "pinned"); /* of probes that pin their contexts themselves */
+    if (run->placement != PROBE_FREE || (pinned >= 0 && strcmp(run->choice[pinned], "no") != 0))
         return;
     uint64_t end_ns = probe_now_ns() + SETTLED_NS, operations = 1;
     while (probe_now_ns() < end_ns)
