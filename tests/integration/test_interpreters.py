@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--param python=`: the probes in Python are run by each interpreter that is named, and all else as it is."""
 
+import os
+import subprocess
 import sys
 
 import pytest
 
 from steelyard.__main__ import main
 from steelyard.errors import UsageError
+from steelyard.measure import catalog
+from tests import processes
 from tests.integration.laboratory import words
 
 #: An interpreter that is surely there: what matters is that it is the one that runs, not which version it has.
@@ -58,3 +62,17 @@ def test_an_interpreter_that_is_too_old_is_refused(tmp_path, capsys):
     old.chmod(0o755)
     assert main(["run", "generator", "--param", f"python={old}"]) == UsageError.exit_code
     assert "is Python 2.7.18 and the probes need 3.8 or later" in words(capsys.readouterr().err)
+
+
+def test_a_java_older_than_the_classes_says_which_is_needed(tmp_path):
+    program = catalog.native_folder() / "probes" / "create" / "java_thread"
+    if not program.exists():
+        processes.missing("no JDK was found when the probes were built")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.touch(mode=0o755)
+    (tmp_path / "release").write_text('IMPLEMENTOR="example"\nJAVA_VERSION="11.0.2"\n')
+    environment = {**os.environ, "STEELYARD_JAVA": str(java)}
+    done = subprocess.run([program, "--describe"], env=environment, check=False, capture_output=True, text=True)
+    assert done.returncode == 77
+    assert f"{java} is Java 11: install Java " in done.stderr

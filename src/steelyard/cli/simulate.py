@@ -91,8 +91,6 @@ def command(
     if markdown is not None:
         write(markdown, shown.markdown(found, _typed(load, {**options, "markdown": markdown})))
     if report is not None:
-        from steelyard.show import html  # its libraries take half a second
-
         write(report, html.simulation_page(found, _typed(load, {**options, "report": report})).encode())
     if chart is not None:
         write(chart, shown.drawn(found[0], chart.suffix))
