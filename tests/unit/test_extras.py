@@ -42,9 +42,10 @@ def requirements():
     return PROJECT["dependencies"] + [f"{library}; extra == '{extra}'" for extra, all_ in extras for library in all_]
 
 
-def asked(*commands):
-    """The exit code of each command, and what each said on standard error."""
-    words = [sys.executable, "-c", ASK, *map(json.dumps, (LEFT_OUT, requirements(), commands))]
+def asked(*commands, there=()):
+    """The exit code of each command, and what each said on standard error; ``there``: modules that are there."""
+    left_out = [name for name in LEFT_OUT if name not in there]
+    words = [sys.executable, "-c", ASK, *map(json.dumps, (left_out, requirements(), commands))]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     said = done.stderr.split("== ")[1:]
@@ -81,6 +82,14 @@ def test_a_command_whose_library_is_missing_names_its_extra(tmp_path):
         [line] = words.splitlines()
         assert line.startswith("steelyard: this needs ")
         assert line.endswith(f": pip install 'steelyard[{extra}]'")
+
+
+def test_the_extra_for_a_page_is_enough_for_a_page(tmp_path):
+    page = tmp_path / "page.html"
+    # altair itself asks for narwhals.
+    codes, said = asked(["report", str(SESSION), "-o", str(page)], there=("altair", "vl_convert", "narwhals"))
+    assert codes == [0], said
+    assert page.exists()
 
 
 def test_nothing_is_measured_or_simulated_for_a_page_that_cannot_be_drawn(tmp_path):

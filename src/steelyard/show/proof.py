@@ -6,12 +6,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.judge.error_rates import ProofTable
-from steelyard.judge.proving_fleets import FleetRow
 from steelyard.show.console import Console, grid
 from steelyard.show.markdown import table as markdown_table
+
+if TYPE_CHECKING:
+    from steelyard.judge.proving_fleets import FleetRow
 
 ASSUMPTIONS = (
     "Synthetic costs: one value varies by 1 % with spikes of +20 % in 2 % of them; each process has its own luck of "
