@@ -2,9 +2,9 @@
 //! The libraries that compress, behind one interface: zlib-rs, which takes less CPU than zlib and needs no C, by flate2; the
 //! encoder of brotli in Rust; and zstd's own library.
 
+use std::io;
 #[cfg(feature = "compress")]
 use std::io::Write;
-use std::io::{self, Error};
 use std::sync::Arc;
 
 #[cfg(feature = "compress")]
@@ -144,7 +144,7 @@ impl Compressor {
             (Coding::Gzip, Some(gzip), _) => run_gzip(gzip, bytes, upto, into),
             (Coding::Zstd, _, Some(zstd)) => run_zstd(zstd, bytes, upto, into),
             (Coding::Brotli, ..) => {
-                let mut brotli = self.brotli.take().ok_or(Error::other("there is no body"))?;
+                let mut brotli = self.brotli.take().ok_or(io::Error::other("there is no body"))?;
                 brotli.write_all(bytes)?;
                 if upto == Upto::End {
                     into.append(&mut brotli.into_inner());
@@ -157,7 +157,7 @@ impl Compressor {
                 self.brotli = Some(brotli);
                 Ok(())
             }
-            _ => Err(Error::other("there is no body")),
+            _ => Err(io::Error::other("there is no body")),
         }
     }
 }
@@ -179,7 +179,7 @@ fn run_gzip(gzip: &mut Compress, bytes: &[u8], upto: Upto, into: &mut Vec<u8>) -
             into.reserve(STEP);
         }
         let taken = (gzip.total_in() - began) as usize;
-        let status = gzip.compress_vec(&bytes[taken..], into, how).map_err(Error::other)?;
+        let status = gzip.compress_vec(&bytes[taken..], into, how).map_err(io::Error::other)?;
         let is_all = (gzip.total_in() - began) as usize == bytes.len();
         // With room left it has no more to give (zlib.h, deflate).
         match status {
