@@ -104,7 +104,11 @@ def made(request, tmp_path_factory):
 def probes(unpacked: Path) -> dict[str, Path]:
     """The probes that are programs of a machine, by name."""
     folder = unpacked / "steelyard" / "_native" / "probes"
-    found = {f"{path.parent.name}/{path.name}": path for path in folder.glob("*/*") if os.access(path, os.X_OK)}
+    found = {
+        f"{path.parent.name}/{path.name}": path
+        for path in folder.glob("*/*")
+        if path.is_file() and os.access(path, os.X_OK)
+    }
     return {name: path for name, path in found.items() if path.read_bytes()[:4] == b"\x7fELF"}
 
 
