@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of energy, on a powercap tree as it was recorded on a machine with two packages and their memory."""
+"""Counters of energy, on a powercap tree as the kernel lays it out for two packages and their memory."""
 
 import os
 from pathlib import Path
