@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from tests.long import LONG
 ROOT = Path(__file__).parents[2]
 #: Tells that a probe can't run here.
 SKIPPED = 77
+#: Probes that start a second program of their own machine.
+STARTS_ANOTHER = re.compile(r"serve/|create/(exec|spawn)$")
 #: Of the launcher and the probes, what a build for everybody must hold.
 LANGUAGES = {"c": "call/direct", "cpp": "switch/lazy", "go": "switch/gosched", "rust": "switch/tokio_yield"}
 
@@ -118,15 +121,20 @@ def test_every_compiled_language_is_in_a_wheel(made):
     assert list((unpacked / "steelyard" / "_native" / "java").glob("*.class"))
 
 
-def test_every_probe_of_a_wheel_passes_its_own_test(made):
+def test_every_probe_of_a_wheel_passes_its_own_test(made, tmp_path):
     _, architecture, unpacked = made
-    before = []
+    before, found = [], probes(unpacked)
     if architecture != platform.machine():
         before = [processes.tool(f"qemu-{architecture}"), "-L", f"/usr/{architecture}-linux-gnu"]
+        if not Path(f"/proc/sys/fs/binfmt_misc/qemu-{architecture}").exists():
+            # The emulator runs one program; the kernel does not know how to start another one of that machine from it.
+            found = {name: path for name, path in found.items() if not STARTS_ANOTHER.match(name)}
     failed = {}
-    for name, path in probes(unpacked).items():
+    for name, path in found.items():
+        own = tmp_path / name  # what the lab gives each run, and removes after it
+        own.mkdir(parents=True)
         done = subprocess.run(
-            [*before, path, "--selftest"], check=False, capture_output=True, timeout=processes.PATIENCE_S
+            [*before, path, "--selftest"], cwd=own, check=False, capture_output=True, timeout=processes.PATIENCE_S
         )
         if done.returncode not in (0, SKIPPED):
             failed[name] = (done.returncode, done.stderr.decode(errors="replace")[-300:])
