@@ -131,7 +131,7 @@ def test_a_cpu_quota_is_noticed_before_and_in_the_runs_that_it_stops(laboratory,
     assert done.returncode == 0, done.stderr
     session = laboratory.session()
     assert any("cgroup limits CPU time" in found.what for audit in session.audits for found in audit.disturbances)
-    assert any("quota stopped it" in why for run in session.runs for why in run.disturbed)
+    assert any("the CPU quota of" in why and "stopped it" in why for run in session.runs for why in run.disturbed)
 
 
 def test_a_container_s_system_call_filter_skips_what_it_forbids(laboratory, tmp_path):

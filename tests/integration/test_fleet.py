@@ -142,7 +142,7 @@ def test_what_a_machine_does_not_have_is_a_skip_and_nothing_at_all_an_error(labo
     (laboratory.folder / "probes" / "rogue" / "well").unlink()
     assert node(laboratory, "plan.json", "--to", "fleet", "--node", "a").returncode == 0
     [session] = sessions_of(folder).values()
-    assert [skip.subject for skip in session.skips] == ["rogue/well@same"]
+    assert [skip.subject for skip in session.skips if skip.subject != "energy"] == ["rogue/well@same"]
     plan = folder.plan()
     bare = msgspec.structs.replace(plan, cases=("rogue/well@same",))
     (laboratory.folder / "bare.json").write_bytes(msgspec.json.encode(bare))
