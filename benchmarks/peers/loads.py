@@ -22,8 +22,8 @@ _ASKED = "work_ns=50000,wait_us=1000,depth=1,size=0,answer=100"
 _CONNECTIONS = 50
 #: oha's clock has a step of a millisecond: at more than a request a step it sends several together where ours sends
 #: each at its own time, and a service that is woken once for several is cheaper.
-_RATE = 500
-_SECONDS = 3.0
+_RATE = 1000
+_SECONDS = 2.0
 _WARM_S = 0.3
 _READY_WITHIN_S = 10.0
 
