@@ -93,7 +93,7 @@ class Repository:
     def git(self, *arguments: str) -> str:
         who = ("-c", "user.name=example", "-c", "user.email=example@example.org")
         return subprocess.run(
-            ["git", *who, *arguments], cwd=self.folder, check=True, capture_output=True, text=True
+            [processes.tool("git"), *who, *arguments], cwd=self.folder, check=True, capture_output=True, text=True
         ).stdout.strip()
 
     def commit(self, **costs: object) -> str:

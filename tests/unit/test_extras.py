@@ -12,6 +12,7 @@ import pytest
 
 from steelyard import no_libraries
 from steelyard.errors import InstallationError
+from tests import processes
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -62,11 +63,17 @@ def test_measuring_judging_and_showing_need_no_extra(tmp_path):
         ["history", "example/brittle", session],
         ["compare", session, session],
         ["check", session, session, "--undecided", "pass"],
-        ["simulate"],
         ["run", "--help"],
         ["export", session, "--format", "csv", "-o", str(tmp_path / "rows.csv")],
     )
     assert codes == [0] * len(codes), said
+
+
+def test_simulating_needs_none():
+    codes, said = asked(["simulate"])
+    if "schedsim was not built" in said[0]:  # without a C++ compiler
+        processes.missing(said[0])
+    assert codes == [0], said
 
 
 def test_a_command_whose_library_is_missing_names_its_extra(tmp_path):
